@@ -174,6 +174,7 @@ function build(
     mtlsCa: createMtlsCa({ ...shared, config }),
     invitations,
     marketplace: { memberLeaves: () => Promise.resolve(), organizationEnds: () => Promise.resolve() },
+    billing: { ending: { organizationEnds: () => Promise.resolve() } },
     vault: { endWithOrganization: () => Promise.resolve() },
   });
 

@@ -4,6 +4,7 @@ import type { BillingDeps } from "./deps.ts";
 import { createMeters } from "./meters/meters.ts";
 import { createAccount } from "./payments/account.ts";
 import { createApply } from "./payments/apply.ts";
+import { createSubscriptionEnd } from "./payments/ending.ts";
 import { createInbox } from "./payments/inbox.ts";
 import { createPlans } from "./plans/plans.ts";
 import { createPrices } from "./prices/prices.ts";
@@ -34,6 +35,7 @@ export function createBilling(deps: BillingDeps) {
     /** Whether there is a provider to reconcile with. */
     isConfigured: providers.names().length > 0,
     account: createAccount(deps, providers, demand),
+    ending: createSubscriptionEnd(deps, providers),
     portal: createPortal(deps, providers, demand),
     cards: createCards(deps, providers),
     meters,

@@ -10,6 +10,8 @@ import type { Marketplace } from "../marketplace/index.ts";
 import type { Organizations } from "../organizations/index.ts";
 import type { Rbac } from "../rbac/index.ts";
 import type { Keys } from "../signing-keys/index.ts";
+import { CANCEL_RETRY_MS, SUBSCRIPTION_LEFT, SUBSCRIPTIONS_LEFT } from "./payments/ending.ts";
+import type { LeftSubscription, LeftSubscriptions } from "./payments/ending.ts";
 import { RECONCILIATION_REQUESTED } from "./reconcile/reconcile.ts";
 import { createBilling } from "./billing.ts";
 import { billingRpc } from "./rpc.ts";
@@ -59,6 +61,17 @@ export const billingDomain = defineDomain("billing", (ground: Ground & Below) =>
         },
         retry: WORKFLOW_RETRY_MS,
         concurrency: 1,
+      },
+      [SUBSCRIPTIONS_LEFT]: {
+        handle: (payload: Record<string, unknown>) =>
+          billing.ending.leaveBatch(payload as unknown as LeftSubscriptions),
+        retry: CANCEL_RETRY_MS,
+        concurrency: 1,
+      },
+      [SUBSCRIPTION_LEFT]: {
+        handle: (payload: Record<string, unknown>) => billing.ending.cancelLeft(payload as unknown as LeftSubscription),
+        retry: CANCEL_RETRY_MS,
+        concurrency: 4,
       },
     },
     recoveries: {

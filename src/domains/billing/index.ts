@@ -1,1 +1,2 @@
+export type { Billing } from "./billing.ts";
 export { billingDomain } from "./domain.ts";

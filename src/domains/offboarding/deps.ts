@@ -1,4 +1,5 @@
 import type { Clock } from "../../platform/clock.ts";
+import type { Billing } from "../billing/index.ts";
 import type { Credentials } from "../credentials/index.ts";
 import type { Events } from "../event-catalogue/index.ts";
 import type { Invitations } from "../invitations/index.ts";
@@ -20,6 +21,7 @@ export interface OffboardingDeps {
   credentials: { manage: Pick<Credentials["manage"], "endWithMembership" | "endWithOrganization"> };
   serviceIdentities: Pick<ServiceIdentities, "endWithOrganization">;
   marketplace: Pick<Marketplace, "memberLeaves" | "organizationEnds">;
+  billing: { ending: Pick<Billing["ending"], "organizationEnds"> };
   mtlsCa: { authorities: Pick<MtlsCa["authorities"], "endWithOrganization"> };
   vault: Pick<Vault, "endWithOrganization">;
   invitations: Pick<Invitations, "endWithMembership">;

@@ -14,13 +14,25 @@ type Deps = Pick<
   | "credentials"
   | "serviceIdentities"
   | "marketplace"
+  | "billing"
   | "mtlsCa"
   | "vault"
 >;
 
 /** The end of organizations (decisions 2.9). */
 export function createOrganizationEnd(deps: Deps) {
-  const { clock, events, organizations, sessions, credentials, serviceIdentities, marketplace, mtlsCa, vault } = deps;
+  const {
+    clock,
+    events,
+    organizations,
+    sessions,
+    credentials,
+    serviceIdentities,
+    marketplace,
+    billing,
+    mtlsCa,
+    vault,
+  } = deps;
 
   /** Ends a locked organization with everything in it. Its webhooks receive that event and none of what follows. */
   async function endLocked(tx: Tx, { uuid, name }: OrganizationRow, by: Cause): Promise<void> {
@@ -32,6 +44,7 @@ export function createOrganizationEnd(deps: Deps) {
     await serviceIdentities.endWithOrganization(tx, uuid);
     await mtlsCa.authorities.endWithOrganization(tx, uuid);
     await marketplace.organizationEnds(tx, uuid, by);
+    await billing.ending.organizationEnds(tx, uuid, by);
     await vault.endWithOrganization(tx, uuid);
     await events.emit(tx, ended, { by, orgUuid: uuid, resourceId: uuid, metadata: { name } });
   }

@@ -100,8 +100,11 @@ export function createOrganizations({ database, clock, random }: OrganizationsDe
     findIn: (tx: Tx, uuid: string): Promise<OrganizationRow | undefined> => store.organizationIn(tx, uuid),
     /** A live organization, locked against other changes of it and of its memberships until the transaction ends. */
     lock: (tx: Tx, uuid: string): Promise<OrganizationRow | undefined> => store.lockOrganization(tx, uuid),
-    /** Locks several live organizations as `lock` does; all in the same order, so that nobody waits in a circle. */
-    lockAll: (tx: Tx, uuids: readonly string[]): void => store.lockOrganizations(tx, uuids),
+    /**
+     * Locks several organizations as `lock` does; all in the same order, so that nobody waits in a circle. Returns
+     * those that live.
+     */
+    lockAll: (tx: Tx, uuids: readonly string[]): Promise<ReadonlySet<string>> => store.lockOrganizations(tx, uuids),
     /** Whether an organization lives; if so, it does not end before the transaction does. */
     keep: (tx: Tx, uuid: string): Promise<boolean> => store.keepOrganization(tx, uuid),
     /** Name of an organization that exists or existed. */

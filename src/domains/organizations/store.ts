@@ -77,11 +77,11 @@ export async function lockOrganization(tx: Tx, uuid: string): Promise<Organizati
   return (await tx.query<OrganizationRow>(sql, [uuid]))[0];
 }
 
-/** Locks live organizations as {@link lockOrganization} does, in the order of their ids. */
-export function lockOrganizations(tx: Tx, uuids: readonly string[]): void {
+/** Locks live organizations as {@link lockOrganization} does, in the order of their ids; returns these. */
+export async function lockOrganizations(tx: Tx, uuids: readonly string[]): Promise<ReadonlySet<string>> {
   const sql =
-    "select 1 from organizations where uuid = any ($1) and deleted_at is null order by uuid for no key update";
-  tx.defer(sql, [uuids]);
+    "select uuid from organizations where uuid = any ($1) and deleted_at is null order by uuid for no key update";
+  return new Set((await tx.query<{ uuid: string }>(sql, [uuids])).map(({ uuid }) => uuid));
 }
 
 /** Whether an organization lives. Its row is share locked, so that it does not end before the transaction does. */

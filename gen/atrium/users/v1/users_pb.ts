@@ -1374,7 +1374,8 @@ export const UsersService: GenService<{
     output: typeof OrganizationSchema;
   },
   /**
-   * Deletes an organization with everything in it; its name is never free again.
+   * Deletes an organization with everything in it; its name is never free again. Its subscriptions are cancelled at the
+   * payment provider and end with the period that is paid.
    * Owners with an elevated token, else 403 `step_up_required`.
    *
    * @generated from rpc atrium.users.v1.UsersService.DeleteOrganization

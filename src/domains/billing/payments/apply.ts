@@ -4,6 +4,7 @@ import { bySystem, EVENTS } from "../../event-catalogue/index.ts";
 import type { BillingDeps } from "../deps.ts";
 import type { Fact, ProviderName } from "../providers/index.ts";
 import * as store from "./effect-store.ts";
+import { leaveSubscription, ORGANIZATION_DELETED } from "./ending.ts";
 import type { NewPayment, Purchase } from "./effect-store.ts";
 import { fold } from "./fold.ts";
 import type { FoldedPayment } from "./fold.ts";
@@ -90,6 +91,18 @@ export function createApply({ clock, random, events, organizations, marketplace,
     await marketplace.installs.paid(tx, purchase.installId, provider, latest === 0 ? null : new Date(latest));
   }
 
+  const lockAll = (tx: Tx, orgUuids: readonly string[]): Promise<ReadonlySet<string>> =>
+    orgUuids.length === 0 ? Promise.resolve(new Set()) : organizations.lockAll(tx, orgUuids);
+
+  /** A subscription that began after the deletion of its organization, or that was resumed, ends as the others did. */
+  const leaveDeleted = (tx: Tx, orgUuid: string, { subscriptionId }: SubscriptionRow): Promise<void> =>
+    leaveSubscription(tx, {
+      org_uuid: orgUuid,
+      subscription_id: subscriptionId,
+      by: bySystem,
+      reason: ORGANIZATION_DELETED,
+    });
+
   return {
     /**
      * Brings everything that purchases touch to what their events say. The quotes are locked meanwhile. What is sent
@@ -118,20 +131,24 @@ export function createApply({ clock, random, events, organizations, marketplace,
       );
       const bought = all.flatMap(({ purchase, after }) => (after === undefined ? [] : [{ purchase, row: after }]));
       const purchasesPaid = all.filter(({ paid }) => paid.length > 0).map(({ purchase }) => purchase);
-      const withPlan = all.filter(({ purchase }) => purchase.plan !== null);
-      const orgUuids = [...new Set(withPlan.map(({ purchase: { orgUuid } }) => orgUuid))];
-      // Locked before the plans are read: payments of several purchases end with the plan of the newest.
-      if (orgUuids.length > 0) organizations.lockAll(tx, orgUuids);
+      const orgsOf = (some: readonly Applied[]) => [...new Set(some.map(({ purchase: { orgUuid } }) => orgUuid))];
+      const orgUuids = orgsOf(all.filter(({ purchase }) => purchase.plan !== null));
+      const renewing = all.filter(({ after }) => after?.status !== "canceled" && after?.cancelAtPeriodEnd === false);
+      // Locked before the plans are read: payments of several purchases end with the plan of the newest. An
+      // organization whose subscription renews is either locked before it is deleted, or known to be deleted.
+      const locking = lockAll(tx, [...new Set([...orgUuids, ...orgsOf(renewing)])]);
       store.putSubscriptions(tx, bought);
       store.putPayments(tx, provider, payments, dateOf(clock));
       store.consumeQuotes(tx, idsOf(purchasesPaid.filter(({ consumedAt }) => consumedAt === null)), dateOf(clock));
       storeCustomers(tx, provider, idsOf(purchasesPaid));
-      await announcePayments(tx, payments, known);
+      const [living] = await Promise.all([locking, announcePayments(tx, payments, known)]);
       if (orgUuids.length > 0) organizations.setPaidPlans(tx, await store.paidPlans(tx, orgUuids), dateOf(clock));
       for (const applied of all) {
         await announceSubscription(tx, applied);
         await payInstall(tx, provider, applied);
       }
+      for (const { purchase, after } of renewing)
+        if (after !== undefined && !living.has(purchase.orgUuid)) await leaveDeleted(tx, purchase.orgUuid, after);
     },
   };
 }

@@ -59,6 +59,20 @@ export async function markEnding(tx: Tx, orgUuid: string, id: string): Promise<S
   return (await tx.query<SubscriptionRow>(sql, [id, orgUuid]))[0];
 }
 
+/** Ids of an organization's subscriptions that live and do not end with their period, in order, after one of them. */
+export async function renewingSubscriptions(
+  tx: Tx,
+  orgUuid: string,
+  after: string | null,
+  limit: number,
+): Promise<string[]> {
+  const sql = `select subscription_id as id from subscriptions
+    where org_uuid = $1 and status <> 'canceled' and not cancel_at_period_end
+      and ($2::uuid is null or subscription_id > $2)
+    order by subscription_id limit $3`;
+  return (await tx.query<{ id: string }>(sql, [orgUuid, after, limit])).map(({ id }) => id);
+}
+
 /** A payment. */
 export interface PaymentRow {
   id: number;

@@ -5,7 +5,7 @@ import { PROVIDER_ERRORS, PROVIDER_NAMES } from "./provider.ts";
 import type { PaymentProvider, ProviderName } from "./provider.ts";
 import { createStripe } from "./stripe.ts";
 
-export { MethodDeclined, PROVIDER_ERRORS, PROVIDER_NAMES, UnknownCustomer } from "./provider.ts";
+export { MethodDeclined, PROVIDER_ERRORS, PROVIDER_NAMES, UnknownCustomer, UnknownSubscription } from "./provider.ts";
 export type { Fact, PaymentProvider, ProviderEvent, ProviderName } from "./provider.ts";
 
 /** The payment providers that are configured. */

@@ -5,7 +5,7 @@ import type { Provider } from "../../../platform/config/types.ts";
 import { objectOf, textOf, timeOf } from "./json.ts";
 import type { Unknown } from "./json.ts";
 import { readPaddleFacts } from "./paddle-facts.ts";
-import { MethodDeclined, TOLERANCE_S, UnknownCustomer } from "./provider.ts";
+import { MethodDeclined, TOLERANCE_S, UnknownCustomer, UnknownSubscription } from "./provider.ts";
 import type { Order, PaymentProvider, ProviderEvent } from "./provider.ts";
 
 /** Time for one call, milliseconds: the SDK sets none. */
@@ -59,7 +59,13 @@ export function createPaddle({ apiKey, webhookSecret, apiBase }: Provider): Paym
     },
 
     async cancelSubscription(externalId) {
-      await inTime(sdk().subscriptions.cancel(externalId, { effectiveFrom: "next_billing_period" }));
+      try {
+        await inTime(sdk().subscriptions.cancel(externalId, { effectiveFrom: "next_billing_period" }));
+      } catch (error) {
+        if (error instanceof ApiError && error.code === "not_found")
+          throw new UnknownSubscription("Paddle has no such subscription", { cause: error });
+        throw error;
+      }
     },
 
     async createCustomer(email) {

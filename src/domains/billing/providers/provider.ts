@@ -96,12 +96,18 @@ export class MethodDeclined extends Error {}
 /** The provider does not know a customer, or not any more. */
 export class UnknownCustomer extends Error {}
 
+/** The provider does not know a subscription, or not any more. */
+export class UnknownSubscription extends Error {}
+
 /** A payment provider. A call that fails throws; the caller turns that into `provider_error`. */
 export interface PaymentProvider {
   readonly name: ProviderName;
   /** Opens a checkout; the same quote gives the same one where the provider can tell. */
   openCheckout(order: Order): Promise<{ id: string; url: string | null }>;
-  /** Ends a subscription with its paid period. */
+  /**
+   * Ends a subscription with its paid period.
+   * @throws UnknownSubscription when there is no such subscription any more
+   */
   cancelSubscription(externalId: string): Promise<void>;
   /** A customer for a person in an organization. */
   createCustomer(email: string | null, key: string): Promise<string>;

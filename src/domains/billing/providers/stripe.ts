@@ -1,7 +1,7 @@
 import Stripe from "stripe";
 import type { Provider } from "../../../platform/config/types.ts";
 import { idOf, objectOf } from "./json.ts";
-import { MethodDeclined, TOLERANCE_S, UnknownCustomer } from "./provider.ts";
+import { MethodDeclined, TOLERANCE_S, UnknownCustomer, UnknownSubscription } from "./provider.ts";
 import type { Order, PaymentProvider, ProviderEvent, StoredMethod } from "./provider.ts";
 import { readStripeFacts, STRIPE_TYPES } from "./stripe-facts.ts";
 
@@ -43,7 +43,13 @@ export function createStripe({ apiKey, webhookSecret, apiBase }: Provider): Paym
     },
 
     async cancelSubscription(externalId) {
-      await sdk().subscriptions.update(externalId, { cancel_at_period_end: true });
+      try {
+        await sdk().subscriptions.update(externalId, { cancel_at_period_end: true });
+      } catch (error) {
+        if (error instanceof Stripe.errors.StripeInvalidRequestError && error.code === "resource_missing")
+          throw new UnknownSubscription("Stripe has no such subscription", { cause: error });
+        throw error;
+      }
     },
 
     async createCustomer(email, key) {

@@ -137,7 +137,8 @@ class UsersService(Protocol):
 
     async def delete_organization(self, request: DeleteOrganizationRequest, ctx: RequestContext[DeleteOrganizationRequest, Empty], /) -> Empty:
         """
-        Deletes an organization with everything in it; its name is never free again.
+        Deletes an organization with everything in it; its name is never free again. Its subscriptions are cancelled at the
+        payment provider and end with the period that is paid.
         Owners with an elevated token, else 403 `step_up_required`.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
@@ -737,7 +738,8 @@ class UsersServiceClient(ConnectClient):
         timeout_ms: int | None = None,
     ) -> Empty:
         """
-        Deletes an organization with everything in it; its name is never free again.
+        Deletes an organization with everything in it; its name is never free again. Its subscriptions are cancelled at the
+        payment provider and end with the period that is paid.
         Owners with an elevated token, else 403 `step_up_required`.
         """
         return await self.execute_unary(
@@ -961,7 +963,8 @@ class UsersServiceSync(Protocol):
 
     def delete_organization(self, request: DeleteOrganizationRequest, ctx: RequestContext[DeleteOrganizationRequest, Empty], /) -> Empty:
         """
-        Deletes an organization with everything in it; its name is never free again.
+        Deletes an organization with everything in it; its name is never free again. Its subscriptions are cancelled at the
+        payment provider and end with the period that is paid.
         Owners with an elevated token, else 403 `step_up_required`.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
@@ -1559,7 +1562,8 @@ class UsersServiceClientSync(ConnectClientSync):
         timeout_ms: int | None = None,
     ) -> Empty:
         """
-        Deletes an organization with everything in it; its name is never free again.
+        Deletes an organization with everything in it; its name is never free again. Its subscriptions are cancelled at the
+        payment provider and end with the period that is paid.
         Owners with an elevated token, else 403 `step_up_required`.
         """
         return self.execute_unary(

@@ -128,7 +128,8 @@ type UsersServiceClient interface {
 	DeleteInvitation(context.Context, *v1.DeleteInvitationRequest) (*emptypb.Empty, error)
 	// Answers an organization with its plan and entitlements.
 	GetOrganization(context.Context, *v1.GetOrganizationRequest) (*v1.Organization, error)
-	// Deletes an organization with everything in it; its name is never free again.
+	// Deletes an organization with everything in it; its name is never free again. Its subscriptions are cancelled at the
+	// payment provider and end with the period that is paid.
 	// Owners with an elevated token, else 403 `step_up_required`.
 	DeleteOrganization(context.Context, *v1.DeleteOrganizationRequest) (*emptypb.Empty, error)
 	// Makes an organization and signs its owner in. Without a bearer it is a
@@ -496,7 +497,8 @@ type UsersServiceHandler interface {
 	DeleteInvitation(context.Context, *v1.DeleteInvitationRequest) (*emptypb.Empty, error)
 	// Answers an organization with its plan and entitlements.
 	GetOrganization(context.Context, *v1.GetOrganizationRequest) (*v1.Organization, error)
-	// Deletes an organization with everything in it; its name is never free again.
+	// Deletes an organization with everything in it; its name is never free again. Its subscriptions are cancelled at the
+	// payment provider and end with the period that is paid.
 	// Owners with an elevated token, else 403 `step_up_required`.
 	DeleteOrganization(context.Context, *v1.DeleteOrganizationRequest) (*emptypb.Empty, error)
 	// Makes an organization and signs its owner in. Without a bearer it is a

@@ -1,0 +1,104 @@
+import { SKIP_REAUTHORIZATION } from "../../../platform/db/types.ts";
+import type { Tx } from "../../../platform/db/types.ts";
+import { EVENTS } from "../../event-catalogue/index.ts";
+import type { Cause } from "../../event-catalogue/index.ts";
+import type { BillingDeps } from "../deps.ts";
+import { UnknownSubscription } from "../providers/index.ts";
+import type { Providers } from "../providers/index.ts";
+import * as store from "./store.ts";
+
+/** Outbox topic: an organization was deleted and its subscriptions have to end. Payload: {@link LeftSubscriptions}. */
+export const SUBSCRIPTIONS_LEFT = "subscriptions.left";
+/** Outbox topic: a subscription has to end at its provider. Payload: {@link LeftSubscription}. */
+export const SUBSCRIPTION_LEFT = "subscription.left";
+
+/** Waits before the retries of a call that the provider did not do, milliseconds. */
+export const CANCEL_RETRY_MS: readonly number[] = [1_000, 5_000, 30_000, 300_000, 1_800_000, 3_600_000];
+
+/** Subscriptions for which one transaction writes messages. */
+const BATCH = 100;
+
+/** Payload of {@link SUBSCRIPTIONS_LEFT}. */
+export interface LeftSubscriptions {
+  org_uuid: string;
+  /** Who deleted the organization and from where, for the audit events. */
+  by: Cause;
+  /** The last subscription of the batch before. */
+  after: string | null;
+}
+
+/** Payload of {@link SUBSCRIPTION_LEFT}. */
+export interface LeftSubscription {
+  org_uuid: string;
+  subscription_id: string;
+  by: Cause;
+  reason: string;
+}
+
+/** Why a subscription of a deleted organization ends. */
+export const ORGANIZATION_DELETED = "organization_deleted";
+
+/** Writes the message that ends a subscription at its provider. */
+export const leaveSubscription = (tx: Tx, left: LeftSubscription): Promise<void> =>
+  tx.emit({ topic: SUBSCRIPTION_LEFT, payload: { ...left } });
+
+/** Subscriptions that end with their organization: nobody is charged for another period. */
+export function createSubscriptionEnd(
+  { database, events, log }: Pick<BillingDeps, "database" | "events" | "log">,
+  providers: Providers,
+) {
+  return {
+    /** Ends the subscriptions of an organization, in the transaction that deletes it. */
+    async organizationEnds(tx: Tx, orgUuid: string, by: Cause): Promise<void> {
+      const { address, userAgent } = by.info;
+      const left: LeftSubscriptions = { org_uuid: orgUuid, by: { ...by, info: { address, userAgent } }, after: null };
+      await tx.emit({ topic: SUBSCRIPTIONS_LEFT, payload: { ...left } });
+    },
+
+    /** Writes the messages of the next batch of a deleted organization's subscriptions; idempotent. */
+    async leaveBatch({ org_uuid, by, after }: LeftSubscriptions): Promise<void> {
+      await database.background.transaction(async (tx) => {
+        const ids = await store.renewingSubscriptions(tx, org_uuid, after, BATCH);
+        for (const subscription_id of ids)
+          await leaveSubscription(tx, { org_uuid, subscription_id, by, reason: ORGANIZATION_DELETED });
+        const last = ids.at(-1);
+        if (ids.length === BATCH && last !== undefined)
+          await tx.emit({ topic: SUBSCRIPTIONS_LEFT, payload: { org_uuid, by, after: last } });
+      }, SKIP_REAUTHORIZATION);
+    },
+
+    /**
+     * Ends a subscription with its paid period, at its provider and here; idempotent.
+     * @throws {provider_error} when the provider does not do it, {provider_not_configured} while it is not configured
+     */
+    async cancelLeft({ org_uuid: orgUuid, subscription_id: id, by, reason }: LeftSubscription): Promise<void> {
+      const present = await store.findSubscription(database.background, orgUuid, id);
+      if (present === undefined || present.status === "canceled" || present.cancelAtPeriodEnd) return;
+      try {
+        const provider = providers.get(providers.nameOf(present.provider));
+        await providers.call(
+          () => provider.cancelSubscription(present.externalId),
+          (error) => error instanceof UnknownSubscription,
+        );
+      } catch (error) {
+        const isGone = error instanceof UnknownSubscription;
+        log.warn(
+          { err: error, org_uuid: orgUuid, subscription_id: id, reason },
+          isGone ? "The provider does not know a subscription that has to end" : "A subscription is not cancelled yet",
+        );
+        if (isGone) return;
+        throw error;
+      }
+      await database.background.transaction(async (tx) => {
+        const row = await store.markEnding(tx, orgUuid, id);
+        if (row === undefined) return;
+        await events.emit(tx, EVENTS["subscription.changed"], {
+          by,
+          orgUuid,
+          resourceId: id,
+          metadata: { plan: row.plan, cancel_at_period_end: true, reason },
+        });
+      }, SKIP_REAUTHORIZATION);
+    },
+  };
+}

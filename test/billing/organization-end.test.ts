@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { elevated, founder } from "../support/people.ts";
+import { runSql } from "../support/postgres.ts";
+import { temporalServer } from "../support/temporal.ts";
+import { act, billingWorld, checkedOut } from "./support.ts";
+import type { BillingWorld } from "./support.ts";
+
+let world: BillingWorld;
+beforeAll(async () => {
+  world = await billingWorld({ role: "all", temporal: await temporalServer() });
+});
+afterAll(() => world.close());
+
+/** Waits until a condition holds. */
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  for (const end = Date.now() + 30_000; Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 50)))
+    if (await holds()) return;
+  throw new Error("it never happened");
+}
+
+/** Subscriptions of an organization by what the service has stored: nobody can ask for those of a deleted one. */
+const stored = (org: string) =>
+  runSql<{ external_id: string; status: string; cancel_at_period_end: boolean }>(
+    world.app.databaseUrl,
+    "select external_id, status, cancel_at_period_end from subscriptions where org_uuid = $1 order by created_at",
+    [org],
+  );
+
+/** Whether the provider ends every subscription of an organization with its period. */
+async function allEnd(org: string, count = 1): Promise<boolean> {
+  const rows = await stored(org);
+  const { subscriptions } = world.provider.ledger;
+  return (
+    rows.length === count &&
+    rows.every(({ external_id: id, cancel_at_period_end: ends }) => ends && subscriptions.get(id)?.isEnding)
+  );
+}
+
+async function remove({ token, org }: { token: string; org: string }): Promise<void> {
+  const { status } = await world.app.call("DELETE", `/api/organizations/${org}`, {
+    token: await elevated(world.app, token),
+  });
+  expect(status).toBe(204);
+}
+
+/** Audit events that an organization's subscriptions end, as platform admins read them. */
+async function endsRecorded(org: string): Promise<number> {
+  const rows = await runSql(
+    world.app.databaseUrl,
+    `select 1 from audit_events where org_uuid = $1 and type = 'subscription.changed'
+       and metadata ->> 'reason' = 'organization_deleted'`,
+    [org],
+  );
+  return rows.length;
+}
+
+describe.each(["stripe", "paddle"] as const)("an organization that is deleted, with %s", (provider) => {
+  test("has its subscriptions cancelled at the provider, also one that is paid afterwards", async () => {
+    const buyer = await founder(world.app);
+    const { url } = await checkedOut(world, buyer.token, provider);
+    const late = await checkedOut(world, buyer.token, provider);
+    await act(url, "pay");
+    await world.provider.settled();
+    expect(await stored(buyer.org)).toMatchObject([{ status: "active", cancel_at_period_end: false }]);
+    await remove(buyer);
+    await until(() => allEnd(buyer.org));
+    expect(await endsRecorded(buyer.org)).toBe(1);
+    await act(late.url, "pay");
+    await world.provider.settled();
+    await until(() => allEnd(buyer.org, 2));
+    expect(await endsRecorded(buyer.org)).toBe(2);
+  });
+
+  test("has its subscriptions cancelled as soon as a provider that fails works again", async () => {
+    const buyer = await founder(world.app);
+    const { url } = await checkedOut(world, buyer.token, provider);
+    await act(url, "pay");
+    await world.provider.settled();
+    world.provider.mode = "broken";
+    await remove(buyer);
+    await until(
+      async () =>
+        (
+          await runSql(
+            world.app.databaseUrl,
+            "select 1 from outbox where topic = 'subscription.left' and attempts > 0 and payload ->> 'org_uuid' = $1",
+            [buyer.org],
+          )
+        ).length > 0,
+    );
+    expect(await stored(buyer.org)).toMatchObject([{ status: "active", cancel_at_period_end: false }]);
+    world.provider.mode = "working";
+    for (let second = 0; second < 3_000 && !(await allEnd(buyer.org)); second++) {
+      world.app.clock.advance(1_000);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    expect(await allEnd(buyer.org)).toBe(true);
+  });
+});
