@@ -172,6 +172,14 @@ describe("a session in cookie mode", () => {
     expect(cookieOf(first)?.value).not.toBe(value);
   });
 
+  it("refresh without a body reads the cookie, and outside cookie mode returns 400 for the missing token", async () => {
+    const { value } = await signIn(app);
+    const headers = { ...PAGE, cookie: `${COOKIE}=${value}` };
+    await expectCookie(await app.call("POST", "/api/auth/refresh", { headers }));
+    const { body } = await app.call("POST", "/api/auth/refresh");
+    expect(body).toMatchObject({ status: 400, code: "validation_error", errors: [{ field: "refresh_token" }] });
+  });
+
   it("refresh takes a token in the body before the cookie", async () => {
     const [first, second] = [await signIn(app), await signIn(app)];
     const headers = { cookie: `${COOKIE}=${first.value}` };
