@@ -45,6 +45,7 @@ const bodies: Readonly<Record<string, () => object | undefined>> = {
   AddDeviceAccount: () => ({ access_token: side.ids["proof"] }),
   CreateSigningKey: () => ({ algorithm: "ed25519" }),
   RotateSigningKey: () => undefined,
+  RotateKmsKey: () => undefined,
   CreateChallenge: () => ({ method: "password" }),
   CreateInvitation: () => ({ email: `${uniquely()}@people.test`, role_id: 3 }),
   CreateOrganization: () => ({ name: uniquely() }),

@@ -86,11 +86,11 @@ describe("the options of an rpc", () => {
     expect(wrong.map(String)).toEqual([]);
   });
 
-  test("a POST that returns 201 to an authenticated caller honours Idempotency-Key", () => {
+  test("a POST that returns 201 to a caller, or rotates a key or a secret, honours Idempotency-Key", () => {
     const deaf = bound.filter(
-      ({ rpc, method, status }) =>
+      ({ rpc, method, status, path }) =>
         method === "POST" &&
-        status === 201 &&
+        (status === 201 || /\/rotate(?:-secret)?$/u.test(path)) &&
         getOption(rpc, access).credential === Credential.BEARER &&
         !getOption(rpc, access).idempotent,
     );

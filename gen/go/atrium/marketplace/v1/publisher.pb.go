@@ -29,7 +29,7 @@ var File_atrium_marketplace_v1_publisher_proto protoreflect.FileDescriptor
 
 const file_atrium_marketplace_v1_publisher_proto_rawDesc = "" +
 	"\n" +
-	"%atrium/marketplace/v1/publisher.proto\x12\x15atrium.marketplace.v1\x1a'atrium/marketplace/v1/marketplace.proto\x1a$atrium/marketplace/v1/platform.proto\x1a&atrium/marketplace/v1/publishing.proto\x1a&atrium/marketplace/v1/statistics.proto\x1a\x1fatrium/options/v1/options.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1bgoogle/protobuf/empty.proto2\xbc#\n" +
+	"%atrium/marketplace/v1/publisher.proto\x12\x15atrium.marketplace.v1\x1a'atrium/marketplace/v1/marketplace.proto\x1a$atrium/marketplace/v1/platform.proto\x1a&atrium/marketplace/v1/publishing.proto\x1a&atrium/marketplace/v1/statistics.proto\x1a\x1fatrium/options/v1/options.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1bgoogle/protobuf/empty.proto2\xc0#\n" +
 	"\x10PublisherService\x12\xad\x01\n" +
 	"\n" +
 	"PublishApp\x12(.atrium.marketplace.v1.PublishAppRequest\x1a).atrium.marketplace.v1.PublishAppResponse\"J\xaa\xbb\x18\r\b\x02\x12\x01\b\"\x04appsH\x01\xb2\xbb\x18\x05\b\xc9\x01(\x01һ\x18\f\n" +
@@ -37,8 +37,8 @@ const file_atrium_marketplace_v1_publisher_proto_rawDesc = "" +
 	"slug_taken\x82\xd3\xe4\x93\x02\x1a:\x01*\"\x15/api/marketplace/apps\x12\x98\x01\n" +
 	"\tUpdateApp\x12'.atrium.marketplace.v1.UpdateAppRequest\x1a\x1a.atrium.marketplace.v1.App\"F\xaa\xbb\x18\v\b\x02\x12\x01\x03\"\x04appsһ\x18\n" +
 	"\n" +
-	"\bconflict\x82\xd3\xe4\x93\x02#:\x01*2\x1e/api/marketplace/apps/{app_id}\x12\xcd\x01\n" +
-	"\x13RotateWebhookSecret\x121.atrium.marketplace.v1.RotateWebhookSecretRequest\x1a2.atrium.marketplace.v1.RotateWebhookSecretResponse\"O\xaa\xbb\x18\v\b\x02\x12\x01\x03\"\x04apps\xb2\xbb\x18\x04(\x010\x01\x82\xd3\xe4\x93\x022:\x01*\"-/api/marketplace/apps/{app_id}/webhook/rotate\x12\x80\x01\n" +
+	"\bconflict\x82\xd3\xe4\x93\x02#:\x01*2\x1e/api/marketplace/apps/{app_id}\x12\xcf\x01\n" +
+	"\x13RotateWebhookSecret\x121.atrium.marketplace.v1.RotateWebhookSecretRequest\x1a2.atrium.marketplace.v1.RotateWebhookSecretResponse\"Q\xaa\xbb\x18\r\b\x02\x12\x01\x03\"\x04appsH\x01\xb2\xbb\x18\x04(\x010\x01\x82\xd3\xe4\x93\x022:\x01*\"-/api/marketplace/apps/{app_id}/webhook/rotate\x12\x80\x01\n" +
 	"\bListApps\x12&.atrium.marketplace.v1.ListAppsRequest\x1a\x1e.atrium.marketplace.v1.AppList\",\xaa\xbb\x18\b\b\x02\"\x04apps\x82\xd3\xe4\x93\x02\x17\x12\x15/api/marketplace/apps\x90\x02\x01\x12\xa7\x01\n" +
 	"\x0fListAppInstalls\x12-.atrium.marketplace.v1.ListAppInstallsRequest\x1a\".atrium.marketplace.v1.InstallList\"A\xaa\xbb\x18\v\b\x02\x12\x01\x03\"\x04apps\x82\xd3\xe4\x93\x02)\x12'/api/marketplace/apps/{app_id}/installs\x90\x02\x01\x12\xc0\x01\n" +
 	"\rGetAppInstall\x12(.atrium.marketplace.v1.AppInstallRequest\x1a\x1e.atrium.marketplace.v1.Install\"e\xaa\xbb\x18\v\b\x02\x12\x01\x03\"\x04appsһ\x18\x13\n" +
@@ -65,8 +65,8 @@ const file_atrium_marketplace_v1_publisher_proto_rawDesc = "" +
 	"\n" +
 	"ArchiveApp\x12(.atrium.marketplace.v1.ArchiveAppRequest\x1a\x1a.atrium.marketplace.v1.App\"h\xaa\xbb\x18\v\b\x02\x12\x01\x03\"\x04apps\xb2\xbb\x18\x020\x01һ\x18\x1e\n" +
 	"\bconflict\n" +
-	"\x12invalid_transition\x82\xd3\xe4\x93\x02+:\x01*\"&/api/marketplace/apps/{app_id}/archive\x12\xc6\x01\n" +
-	"\x10RotateSigningKey\x12..atrium.marketplace.v1.RotateSigningKeyRequest\x1a/.atrium.marketplace.v1.RotateSigningKeyResponse\"Q\xaa\xbb\x18\v\b\x02\x12\x01\x03\"\x04apps\xb2\xbb\x18\x020\x01\x82\xd3\xe4\x93\x026:\x01*\"1/api/marketplace/apps/{app_id}/signing-key/rotate\x12\xd0\x01\n" +
+	"\x12invalid_transition\x82\xd3\xe4\x93\x02+:\x01*\"&/api/marketplace/apps/{app_id}/archive\x12\xc8\x01\n" +
+	"\x10RotateSigningKey\x12..atrium.marketplace.v1.RotateSigningKeyRequest\x1a/.atrium.marketplace.v1.RotateSigningKeyResponse\"S\xaa\xbb\x18\r\b\x02\x12\x01\x03\"\x04appsH\x01\xb2\xbb\x18\x020\x01\x82\xd3\xe4\x93\x026:\x01*\"1/api/marketplace/apps/{app_id}/signing-key/rotate\x12\xd0\x01\n" +
 	"\x12ReportProvisioning\x120.atrium.marketplace.v1.ReportProvisioningRequest\x1a\x1e.atrium.marketplace.v1.Install\"h\xaa\xbb\x18\x02\b\x05\xb2\xbb\x18\x05\"\x03*/*һ\x18\x14\n" +
 	"\x12invalid_transition\x82\xd3\xe4\x93\x02;:\x04body\"3/api/marketplace/installs/{install_id}/provisioning\x12\x8f\x01\n" +
 	"\vListAllApps\x12).atrium.marketplace.v1.ListAllAppsRequest\x1a\x1e.atrium.marketplace.v1.AppList\"5\xaa\xbb\x18\v\b\x02\x12\x01\x04\"\x04apps\x82\xd3\xe4\x93\x02\x1d\x12\x1b/api/admin/marketplace/apps\x90\x02\x01\x12\xd1\x01\n" +
