@@ -84,6 +84,9 @@ describe("prices", () => {
       [{ plan: "no-such-plan" }, "invalid_plan"],
       [{ regions: [row, row] }, "validation_error"],
       [{ regions: [{ ...row, region: "ch" }] }, "validation_error"],
+      ...["ZZ", "XX", "UK", "EU", "XK"].map(
+        (region) => [{ regions: [row, { ...row, region }] }, "validation_error"] as const,
+      ),
       [{ unit_amount_cents: -1 }, "validation_error"],
       [{ unit_amount_cents: 1.5 }, "validation_error"],
       [{ unit_amount_cents: 100_000_000 }, "validation_error"],

@@ -126,6 +126,7 @@ describe("a PATCH", () => {
   it.each([
     [{ name: "" }],
     [{ currency: "EUR" }],
+    [{ currency: "zzz" }],
     [{ deployment_modes: ["cloud"] }],
     [{ base_price_cents: -1 }],
     [{ pricing_model: "Seat!" }],

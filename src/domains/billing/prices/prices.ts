@@ -3,6 +3,7 @@ import { dateOf } from "../../../platform/clock.ts";
 import type { CallerContext } from "../../../platform/context.ts";
 import type { Page } from "../../../platform/db/paging.ts";
 import { errors } from "../../../platform/errors.ts";
+import { isCountry } from "../../../platform/iso-codes.ts";
 import { causedBy, EVENTS } from "../../event-catalogue/index.ts";
 import type { BillingDeps } from "../deps.ts";
 import { billingErrors } from "../errors.ts";
@@ -87,12 +88,17 @@ export function createPrices({ database, clock, events, organizations }: Billing
     /**
      * Makes a price.
      * @throws {currency_unsupported} for a currency that does not exist
-     * @throws {validation_error} when a region has a currency twice
+     * @throws {validation_error} when a region is no country, or has a currency twice
      * @throws {invalid_plan} for an unknown plan
      */
     create: async (context: CallerContext, wish: Omit<PriceRow, "priceId" | "active" | "createdAt">) => {
       for (const { currency } of [wish, ...wish.regions])
         if (minorDigits(currency) === undefined) throw billingErrors.unknownCurrency();
+      const unknown = wish.regions.findIndex(({ region }) => !isCountry(region));
+      if (unknown !== -1) {
+        const message = "must be a country of ISO 3166-1 alpha-2, such as GB";
+        throw errors.validation({ fields: [{ field: `regions[${unknown}].region`, code: "unknown", message }] });
+      }
       const again = repeatedRegion(wish.regions);
       if (again !== -1) {
         const message = "must not repeat a region and currency";

@@ -4,6 +4,7 @@ import type { CallerContext } from "../../../platform/context.ts";
 import type { Total } from "../../../platform/db/total.ts";
 import type { Tx } from "../../../platform/db/types.ts";
 import { errors } from "../../../platform/errors.ts";
+import { isCurrency } from "../../../platform/iso-codes.ts";
 import { newWebhookSecret } from "../../../platform/outgoing/signature.ts";
 import { findPersonBehind } from "../../access/index.ts";
 import { causedBy, EVENTS } from "../../event-catalogue/index.ts";
@@ -49,11 +50,14 @@ export function createPublishing(deps: MarketplaceDeps) {
    * Cross-field validation, which the contract's field rules cannot express; reports every violation at once.
    * @throws {validation_error} when there is any
    */
-  function validate({ name, provisionWebhook, plans }: Partial<AppDraft>, slug?: string): void {
+  function validate({ name, currency, provisionWebhook, plans }: Partial<AppDraft>, slug?: string): void {
     const url = provisionWebhook === undefined ? undefined : outgoing.vetUrl(provisionWebhook);
     const fields = [
       name?.trim() === "" ? { field: "name", code: "required", message: "must not be blank" } : undefined,
       slug === undefined ? undefined : slugViolation(slug),
+      currency === undefined || isCurrency(currency)
+        ? undefined
+        : { field: "currency", code: "unknown", message: "must be a currency of ISO 4217, such as usd" },
       url && { ...url, field: "provision_webhook" },
       plansViolation(plans ?? []),
     ].filter((violation) => violation !== undefined);
