@@ -82,7 +82,10 @@ export const WEBHOOK_DESCRIPTIONS: { readonly [T in WebhookEventType]: Descripti
   },
   "subscription.canceled": { when: "A subscription ended.", sample: SUBSCRIPTION },
   "subscription.created": { when: "A subscription began.", sample: SUBSCRIPTION },
-  "subscription.upgraded": { when: "The status of a subscription changed.", sample: SUBSCRIPTION },
+  "subscription.upgraded": {
+    when: "A subscription began that raised the plan of the organization from another than `free`.",
+    sample: SUBSCRIPTION,
+  },
   "svid.issued": { when: "A workload got an X.509-SVID or a JWT-SVID.", sample: SVID },
   "svid.revoked": { when: "An X.509-SVID was revoked, or ended with its service identity.", sample: SVID },
   "user.created": {

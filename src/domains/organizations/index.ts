@@ -3,4 +3,4 @@ export { Organization } from "./entities.ts";
 export { organizationErrors } from "./errors.ts";
 export { createOrganizations } from "./organizations.ts";
 export type { OrganizationChange, Organizations, OrganizationsDeps } from "./organizations.ts";
-export type { OrganizationRow } from "./store.ts";
+export type { OrganizationRow, RaisedPlan } from "./store.ts";

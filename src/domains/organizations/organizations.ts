@@ -7,7 +7,7 @@ import type { Random } from "../../platform/random.ts";
 import { organizationErrors } from "./errors.ts";
 import { readName } from "./rules.ts";
 import * as store from "./store.ts";
-import type { OrganizationRow } from "./store.ts";
+import type { OrganizationRow, RaisedPlan } from "./store.ts";
 
 /** Dependencies of organizations. */
 export interface OrganizationsDeps {
@@ -76,9 +76,10 @@ export function createOrganizations({ database, clock, random }: OrganizationsDe
 
     /**
      * Gives locked organizations the plan that each has paid for, or without one the plan that a platform admin has
-     * set, else `free`. A payment never lowers what an admin has set (decisions 10.6).
+     * set, else `free`. A payment never lowers what an admin has set (decisions 10.6). Returns the organizations that
+     * have a higher plan now, and another than `free` before.
      */
-    setPaidPlans: (tx: Tx, paid: ReadonlyMap<string, string | undefined>, at: Date): void =>
+    setPaidPlans: (tx: Tx, paid: ReadonlyMap<string, string | undefined>, at: Date): Promise<RaisedPlan[]> =>
       store.updatePaidPlans(tx, paid, at),
 
     /** Ends a locked organization; its names stay taken. */

@@ -153,14 +153,25 @@ export async function noteAdminPlan(tx: Tx, uuid: string, plan: string): Promise
   await tx.query("update organizations set admin_plan = nullif($2, 'free') where uuid = $1", [uuid, plan]);
 }
 
+/** A plan that has all features of the plan before, and others besides. */
+export interface RaisedPlan {
+  orgUuid: string;
+  plan: string;
+  before: string;
+}
+
 /**
  * Sets the plans of locked organizations by what each has paid for. A paid plan is lower than one that an admin has set
- * when that one has all its features, and others besides.
+ * when that one has all its features, and others besides. Returns the plans that were raised, from another than `free`.
  */
-export function updatePaidPlans(tx: Tx, paid: ReadonlyMap<string, string | undefined>, at: Date): void {
-  tx.defer(
+export async function updatePaidPlans(
+  tx: Tx,
+  paid: ReadonlyMap<string, string | undefined>,
+  at: Date,
+): Promise<RaisedPlan[]> {
+  const rows = await tx.query<RaisedPlan & { isRaised: boolean }>(
     `with wanted as (
-       select o.uuid, case
+       select o.uuid, o.plan as before, case
          when p.plan is null then coalesce(o.admin_plan, 'free')
          when a.plan is not null and a.features @> p.features and not p.features @> a.features then a.plan
          else p.plan end as plan
@@ -168,9 +179,13 @@ export function updatePaidPlans(tx: Tx, paid: ReadonlyMap<string, string | undef
        join organizations o on o.uuid = paid.uuid and o.deleted_at is null
        left join plans p on p.plan = paid.plan left join plans a on a.plan = o.admin_plan)
      update organizations set plan = wanted.plan, updated_at = $3, version = version + 1
-     from wanted where organizations.uuid = wanted.uuid and organizations.plan <> wanted.plan`,
+     from wanted where organizations.uuid = wanted.uuid and organizations.plan <> wanted.plan
+     returning organizations.uuid as "orgUuid", wanted.plan, wanted.before, wanted.before <> 'free' and (
+       select n.features @> b.features and not b.features @> n.features
+       from plans n, plans b where n.plan = wanted.plan and b.plan = wanted.before) as "isRaised"`,
     [[...paid.keys()], [...paid.values()].map((plan) => plan ?? null), at],
   );
+  return rows.filter(({ isRaised }) => isRaised);
 }
 
 /** Ends an organization; its row and names stay. */

@@ -1,6 +1,7 @@
 import { dateOf } from "../../../platform/clock.ts";
 import type { Tx } from "../../../platform/db/types.ts";
 import { bySystem, EVENTS } from "../../event-catalogue/index.ts";
+import type { RaisedPlan } from "../../organizations/index.ts";
 import type { BillingDeps } from "../deps.ts";
 import type { Fact, ProviderName } from "../providers/index.ts";
 import * as store from "./effect-store.ts";
@@ -25,6 +26,9 @@ interface Applied {
   before: SubscriptionRow | undefined;
   after: SubscriptionRow | undefined;
 }
+
+/** What webhooks receive of a subscription. */
+const dataOf = ({ subscriptionId, plan }: SubscriptionRow) => ({ subscription_id: subscriptionId, plan: plan ?? "" });
 
 const idsOf = (purchases: readonly Purchase[]): string[] => purchases.map(({ quoteId }) => quoteId);
 
@@ -73,7 +77,7 @@ export function createApply({ clock, random, events, organizations, marketplace,
     if (after === undefined || before?.status === after.status) return;
     const name =
       after.status === "canceled" ? "canceled" : before === undefined ? ("created" as const) : ("changed" as const);
-    const data = { subscription_id: after.subscriptionId, plan: after.plan ?? "" };
+    const data = name === "changed" ? undefined : dataOf(after);
     await events.emit(tx, EVENTS[`subscription.${name}`], {
       by: bySystem,
       orgUuid,
@@ -81,6 +85,23 @@ export function createApply({ clock, random, events, organizations, marketplace,
       metadata: { plan: after.plan, status: after.status, provider: after.provider },
       data,
     });
+  }
+
+  /** Records and sends that a subscription which began has raised the plan of its organization from a paid one. */
+  async function announceUpgrades(tx: Tx, all: readonly Applied[], raised: readonly RaisedPlan[]): Promise<void> {
+    for (const { orgUuid, plan, before: previous } of raised) {
+      const began = all.find(
+        ({ purchase, before, after }) => purchase.orgUuid === orgUuid && before === undefined && after?.plan === plan,
+      );
+      if (began?.after === undefined) continue;
+      await events.emit(tx, EVENTS["subscription.changed"], {
+        by: bySystem,
+        orgUuid,
+        resourceId: began.after.subscriptionId,
+        metadata: { plan, previous_plan: previous, status: began.after.status },
+        data: dataOf(began.after),
+      });
+    }
   }
 
   /** Notes until when the install of a purchase is paid. */
@@ -142,11 +163,15 @@ export function createApply({ clock, random, events, organizations, marketplace,
       store.consumeQuotes(tx, idsOf(purchasesPaid.filter(({ consumedAt }) => consumedAt === null)), dateOf(clock));
       storeCustomers(tx, provider, idsOf(purchasesPaid));
       const [living] = await Promise.all([locking, announcePayments(tx, payments, known)]);
-      if (orgUuids.length > 0) organizations.setPaidPlans(tx, await store.paidPlans(tx, orgUuids), dateOf(clock));
+      const raised =
+        orgUuids.length === 0
+          ? []
+          : await organizations.setPaidPlans(tx, await store.paidPlans(tx, orgUuids), dateOf(clock));
       for (const applied of all) {
         await announceSubscription(tx, applied);
         await payInstall(tx, provider, applied);
       }
+      await announceUpgrades(tx, all, raised);
       for (const { purchase, after } of renewing)
         if (after !== undefined && !living.has(purchase.orgUuid)) await leaveDeleted(tx, purchase.orgUuid, after);
     },
