@@ -18,7 +18,7 @@ export interface BillingDeps {
   random: Random;
   events: Pick<Events, "emit" | "notifyEach">;
   keys: { signing: Pick<Keys["signing"], "activeOf"> };
-  marketplace: { installs: Pick<Marketplace["installs"], "price" | "paid"> };
+  marketplace: { installs: Pick<Marketplace["installs"], "price" | "paid" | "lockEnded"> };
   organizations: Pick<Organizations, "lockAll" | "planExists" | "setPaidPlans">;
   rbac: { demandPermission: DemandPermission };
   log: Log;

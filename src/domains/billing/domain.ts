@@ -6,7 +6,8 @@ import { registration } from "../../platform/rpc.ts";
 import { WORKFLOW_RETRY_MS } from "../../platform/temporal/workflows.ts";
 import type { WorkflowKind } from "../../platform/temporal/workflows.ts";
 import type { Events } from "../event-catalogue/index.ts";
-import type { Marketplace } from "../marketplace/index.ts";
+import { INSTALL_ENDED } from "../marketplace/index.ts";
+import type { EndedInstall, Marketplace } from "../marketplace/index.ts";
 import type { Organizations } from "../organizations/index.ts";
 import type { Rbac } from "../rbac/index.ts";
 import type { Keys } from "../signing-keys/index.ts";
@@ -65,6 +66,11 @@ export const billingDomain = defineDomain("billing", (ground: Ground & Below) =>
       [SUBSCRIPTIONS_LEFT]: {
         handle: (payload: Record<string, unknown>) =>
           billing.ending.leaveBatch(payload as unknown as LeftSubscriptions),
+        retry: CANCEL_RETRY_MS,
+        concurrency: 1,
+      },
+      [INSTALL_ENDED]: {
+        handle: (payload: Record<string, unknown>) => billing.ending.installEnds(payload as unknown as EndedInstall),
         retry: CANCEL_RETRY_MS,
         concurrency: 1,
       },

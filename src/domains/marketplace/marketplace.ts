@@ -10,7 +10,7 @@ import { createCloudTargets } from "./installs/cloud-targets.ts";
 import { createDeprovisioning } from "./installs/deprovisioning.ts";
 import { createInstalls } from "./installs/installs.ts";
 import { pendingInstalls } from "./installs/pending-store.ts";
-import { createInstallPrice, notePayment } from "./installs/price.ts";
+import { createInstallPrice, lockEnded, notePayment } from "./installs/price.ts";
 import { createReports } from "./installs/reports.ts";
 import { createStats } from "./installs/stats.ts";
 import { createSuspension } from "./installs/suspension.ts";
@@ -41,6 +41,7 @@ export function createMarketplace(deps: MarketplaceDeps) {
       ...createWatch(deps.database),
       price: createInstallPrice(deps.database),
       paid: notePayment,
+      lockEnded,
     },
     cloudTargets: createCloudTargets(deps, deprovisioning),
     ...createOrganizationEnd(deps, deprovisioning),

@@ -5,7 +5,7 @@ import type { RaisedPlan } from "../../organizations/index.ts";
 import type { BillingDeps } from "../deps.ts";
 import type { Fact, ProviderName } from "../providers/index.ts";
 import * as store from "./effect-store.ts";
-import { leaveSubscription, ORGANIZATION_DELETED } from "./ending.ts";
+import { INSTALL_DEPROVISIONED, leaveSubscription, ORGANIZATION_DELETED } from "./ending.ts";
 import type { NewPayment, Purchase } from "./effect-store.ts";
 import { fold } from "./fold.ts";
 import type { FoldedPayment } from "./fold.ts";
@@ -115,14 +115,9 @@ export function createApply({ clock, random, events, organizations, marketplace,
   const lockAll = (tx: Tx, orgUuids: readonly string[]): Promise<ReadonlySet<string>> =>
     orgUuids.length === 0 ? Promise.resolve(new Set()) : organizations.lockAll(tx, orgUuids);
 
-  /** A subscription that began after the deletion of its organization, or that was resumed, ends as the others did. */
-  const leaveDeleted = (tx: Tx, orgUuid: string, { subscriptionId }: SubscriptionRow): Promise<void> =>
-    leaveSubscription(tx, {
-      org_uuid: orgUuid,
-      subscription_id: subscriptionId,
-      by: bySystem,
-      reason: ORGANIZATION_DELETED,
-    });
+  /** A subscription that began, or was resumed, after what it is for had ended, ends as the others did. */
+  const leave = (tx: Tx, orgUuid: string, { subscriptionId }: SubscriptionRow, reason: string): Promise<void> =>
+    leaveSubscription(tx, { org_uuid: orgUuid, subscription_id: subscriptionId, by: bySystem, reason });
 
   return {
     /**
@@ -167,13 +162,18 @@ export function createApply({ clock, random, events, organizations, marketplace,
         orgUuids.length === 0
           ? []
           : await organizations.setPaidPlans(tx, await store.paidPlans(tx, orgUuids), dateOf(clock));
+      const installIds = renewing.flatMap(({ purchase: { installId } }) => installId ?? []);
+      const ended = installIds.length === 0 ? new Set() : await marketplace.installs.lockEnded(tx, installIds);
       for (const applied of all) {
         await announceSubscription(tx, applied);
         await payInstall(tx, provider, applied);
       }
       await announceUpgrades(tx, all, raised);
       for (const { purchase, after } of renewing)
-        if (after !== undefined && !living.has(purchase.orgUuid)) await leaveDeleted(tx, purchase.orgUuid, after);
+        if (after !== undefined && !living.has(purchase.orgUuid))
+          await leave(tx, purchase.orgUuid, after, ORGANIZATION_DELETED);
+        else if (after !== undefined && ended.has(purchase.installId ?? ""))
+          await leave(tx, purchase.orgUuid, after, INSTALL_DEPROVISIONED);
     },
   };
 }

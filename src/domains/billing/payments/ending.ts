@@ -1,7 +1,8 @@
 import { SKIP_REAUTHORIZATION } from "../../../platform/db/types.ts";
 import type { Tx } from "../../../platform/db/types.ts";
-import { EVENTS } from "../../event-catalogue/index.ts";
+import { bySystem, EVENTS } from "../../event-catalogue/index.ts";
 import type { Cause } from "../../event-catalogue/index.ts";
+import type { EndedInstall } from "../../marketplace/index.ts";
 import type { BillingDeps } from "../deps.ts";
 import { UnknownSubscription } from "../providers/index.ts";
 import type { Providers } from "../providers/index.ts";
@@ -38,11 +39,14 @@ export interface LeftSubscription {
 /** Why a subscription of a deleted organization ends. */
 export const ORGANIZATION_DELETED = "organization_deleted";
 
+/** Why a subscription of an install ends that is deprovisioned. */
+export const INSTALL_DEPROVISIONED = "install_deprovisioned";
+
 /** Writes the message that ends a subscription at its provider. */
 export const leaveSubscription = (tx: Tx, left: LeftSubscription): Promise<void> =>
   tx.emit({ topic: SUBSCRIPTION_LEFT, payload: { ...left } });
 
-/** Subscriptions that end with their organization: nobody is charged for another period. */
+/** Subscriptions that end with their organization or their install: nobody is charged for another period. */
 export function createSubscriptionEnd(
   { database, events, log }: Pick<BillingDeps, "database" | "events" | "log">,
   providers: Providers,
@@ -64,6 +68,14 @@ export function createSubscriptionEnd(
         const last = ids.at(-1);
         if (ids.length === BATCH && last !== undefined)
           await tx.emit({ topic: SUBSCRIPTIONS_LEFT, payload: { org_uuid, by, after: last } });
+      }, SKIP_REAUTHORIZATION);
+    },
+
+    /** Writes the messages of the subscriptions of an install whose end has begun; idempotent. */
+    async installEnds({ org_uuid, install_id }: EndedInstall): Promise<void> {
+      await database.background.transaction(async (tx) => {
+        for (const subscription_id of await store.renewingOfInstall(tx, org_uuid, install_id, BATCH))
+          await leaveSubscription(tx, { org_uuid, subscription_id, by: bySystem, reason: INSTALL_DEPROVISIONED });
       }, SKIP_REAUTHORIZATION);
     },
 

@@ -59,6 +59,14 @@ export async function markEnding(tx: Tx, orgUuid: string, id: string): Promise<S
   return (await tx.query<SubscriptionRow>(sql, [id, orgUuid]))[0];
 }
 
+/** Ids of the subscriptions of an install that live and do not end with their period. */
+export async function renewingOfInstall(tx: Tx, orgUuid: string, installId: string, limit: number): Promise<string[]> {
+  const sql = `select subscription_id as id from subscriptions
+    where org_uuid = $1 and install_id = $2 and status <> 'canceled' and not cancel_at_period_end
+    order by subscription_id limit $3`;
+  return (await tx.query<{ id: string }>(sql, [orgUuid, installId, limit])).map(({ id }) => id);
+}
+
 /** Ids of an organization's subscriptions that live and do not end with their period, in order, after one of them. */
 export async function renewingSubscriptions(
   tx: Tx,

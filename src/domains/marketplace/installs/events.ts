@@ -8,6 +8,15 @@ export interface InstallChanged {
   install_id: string;
 }
 
+/** Outbox topic: an install is being deprovisioned, or was never provisioned. Payload: {@link EndedInstall}. */
+export const INSTALL_ENDED = "install.ended";
+
+/** Payload of {@link INSTALL_ENDED}. */
+export interface EndedInstall {
+  org_uuid: string;
+  install_id: string;
+}
+
 /** Outbox topic: an organization that was deleted still has live installs. Payload: {@link LeftInstalls}. */
 export const INSTALLS_LEFT = "installs.left";
 

@@ -30,6 +30,16 @@ export function createInstallPrice(database: Pick<Database, "read">) {
     });
 }
 
+/** Locks installs until the transaction ends, so that they keep their states; returns those whose end has begun. */
+export async function lockEnded(tx: Tx, installIds: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await tx.query<{ id: string; ended: boolean }>(
+    `select install_id as id, status in ('deprovisioning', 'deprovisioned') as ended from installs
+     where install_id = any ($1) order by install_id for no key update`,
+    [installIds],
+  );
+  return new Set(rows.filter(({ ended }) => ended).map(({ id }) => id));
+}
+
 /** Notes the payment of an install that has not ended: where it came from, and until when it is paid. */
 export async function notePayment(tx: Tx, installId: string, source: string, periodEnd: Date | null): Promise<void> {
   await tx.query(

@@ -2,14 +2,17 @@ import type { Tx } from "../../../platform/db/types.ts";
 import { bySystem, EVENTS } from "../../event-catalogue/index.ts";
 import type { Cause, Events } from "../../event-catalogue/index.ts";
 import type { Install } from "./entities.ts";
-import { INSTALL_CHANGED } from "./events.ts";
+import { INSTALL_CHANGED, INSTALL_ENDED } from "./events.ts";
 
 type InstallEvent = Extract<keyof typeof EVENTS, `install.${string}`>;
 
 /** What a publisher causes, who is no principal of the service. */
 export const byPublisher: Cause = { actor: null, userUuid: null, info: bySystem.info };
 
-/** Records an event of an install in the audit log and for webhooks. */
+/** Events with which the end of an install begins. */
+const ENDS: readonly InstallEvent[] = ["install.deprovisioning", "install.failed"];
+
+/** Records an event of an install in the audit log and for webhooks, and tells other domains when its end begins. */
 export async function recordInstallEvent(
   { events }: { events: Pick<Events, "emit"> },
   tx: Tx,
@@ -26,6 +29,8 @@ export async function recordInstallEvent(
     data,
     appId: install.appId,
   });
+  if (ENDS.includes(type))
+    await tx.emit({ topic: INSTALL_ENDED, payload: { org_uuid: install.orgUuid, install_id: install.installId } });
 }
 
 /** Signals the install's workflow to read the row. */

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { elevated, founder } from "../support/people.ts";
 import { runSql } from "../support/postgres.ts";
 import { temporalServer } from "../support/temporal.ts";
+import { publishApp } from "../matrix/world.ts";
 import { act, billingWorld, checkedOut } from "./support.ts";
 import type { BillingWorld } from "./support.ts";
 
@@ -44,12 +45,12 @@ async function remove({ token, org }: { token: string; org: string }): Promise<v
 }
 
 /** Audit events that an organization's subscriptions end, as platform admins read them. */
-async function endsRecorded(org: string): Promise<number> {
+async function endsRecorded(org: string, reason = "organization_deleted"): Promise<number> {
   const rows = await runSql(
     world.app.databaseUrl,
     `select 1 from audit_events where org_uuid = $1 and type = 'subscription.changed'
-       and metadata ->> 'reason' = 'organization_deleted'`,
-    [org],
+       and metadata ->> 'reason' = $2`,
+    [org, reason],
   );
   return rows.length;
 }
@@ -97,3 +98,30 @@ describe.each(["stripe", "paddle"] as const)("an organization that is deleted, w
     expect(await allEnd(buyer.org)).toBe(true);
   });
 });
+
+test.each(["stripe", "paddle"])(
+  "an install that is deprovisioned has its subscriptions cancelled, also one that is paid afterwards, with %s",
+  async (provider) => {
+    const [publisher, buyer] = [await founder(world.app), await founder(world.app)];
+    const { slug } = await publishApp(world.app, publisher.token, world.admin);
+    const post = (path: string, body: object) => world.app.call("POST", path, { token: buyer.token, body });
+    const { install_id: installId } = (await post(`/api/marketplace/${slug}/install`, {})).body;
+    const checkout = async (): Promise<string> => {
+      const quote = await post("/api/pricing/quote", { install_id: installId });
+      const session = await post("/api/pricing/checkout-session", { quote_id: quote.body.quote_id, provider });
+      return session.body.url as string;
+    };
+    const [first, late] = [await checkout(), await checkout()];
+    await act(first, "pay");
+    await world.provider.settled();
+    expect(await stored(buyer.org)).toMatchObject([{ status: "active", cancel_at_period_end: false }]);
+    const ended = await world.app.call("DELETE", `/api/installs/${installId}`, { token: buyer.token });
+    expect(ended.status).toBe(202);
+    await until(() => allEnd(buyer.org));
+    expect(await endsRecorded(buyer.org, "install_deprovisioned")).toBe(1);
+    await act(late, "pay");
+    await world.provider.settled();
+    await until(() => allEnd(buyer.org, 2));
+    expect(await endsRecorded(buyer.org, "install_deprovisioned")).toBe(2);
+  },
+);
