@@ -111,12 +111,17 @@ test.each(["stripe", "paddle"])(
       const session = await post("/api/pricing/checkout-session", { quote_id: quote.body.quote_id, provider });
       return session.body.url as string;
     };
+    const unused = (await post("/api/pricing/quote", { install_id: installId })).body.quote_id as string;
     const [first, late] = [await checkout(), await checkout()];
     await act(first, "pay");
     await world.provider.settled();
     expect(await stored(buyer.org)).toMatchObject([{ status: "active", cancel_at_period_end: false }]);
     const ended = await world.app.call("DELETE", `/api/installs/${installId}`, { token: buyer.token });
     expect(ended.status).toBe(202);
+    expect(await post("/api/pricing/checkout-session", { quote_id: unused, provider })).toMatchObject({
+      status: 410,
+      body: { code: "quote_expired" },
+    });
     await until(() => allEnd(buyer.org));
     expect(await endsRecorded(buyer.org, "install_deprovisioned")).toBe(1);
     await act(late, "pay");

@@ -58,13 +58,13 @@ export function createCheckout(
    * The quote to pay.
    * @throws {not_found} when the organization has no such quote
    * @throws {quote_consumed} once it is paid
-   * @throws {quote_expired} when it has ended
+   * @throws {quote_expired} when it, or the install it is for, has ended
    */
   async function payable(orgUuid: string, quoteId: string): Promise<QuoteToPay> {
     const quote = await store.findQuote(database, orgUuid, quoteId);
     if (quote === undefined) throw billingErrors.quoteNotFound();
     if (quote.consumedAt !== null) throw billingErrors.quoteConsumed();
-    if (quote.expiresAt.getTime() <= clock.now()) throw billingErrors.quoteExpired();
+    if (quote.isInstallEnded || quote.expiresAt.getTime() <= clock.now()) throw billingErrors.quoteExpired();
     return quote;
   }
 

@@ -20,6 +20,8 @@ export interface QuoteToPay {
   sessionExpiresAt: Date | null;
   /** Whether the person has completed the session, although the payment may be still to come. */
   isCompleted: boolean;
+  /** Whether the install that it is for has ended: nobody pays for it any more. */
+  isInstallEnded: boolean;
 }
 
 /** A quote of an organization; undefined when there is none. */
@@ -35,7 +37,10 @@ export async function findQuote(
        q.consumed_at as "consumedAt", p.product, p.interval, c.provider, c.session_id as "sessionId", c.url,
        c.expires_at as "sessionExpiresAt", exists (
          select 1 from provider_events e where e.quote_id = q.quote_id and e.type = 'checkout.session.completed'
-       ) as "isCompleted"
+       ) as "isCompleted", exists (
+         select 1 from installs i
+         where i.install_id = q.install_id and i.status in ('deprovisioning', 'deprovisioned')
+       ) as "isInstallEnded"
      from quotes q left join prices p on p.price_id = q.price_id left join checkouts c on c.quote_id = q.quote_id
      where q.quote_id = $1 and q.org_uuid = $2`,
     [quoteId, orgUuid],
