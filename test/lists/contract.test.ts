@@ -57,7 +57,8 @@ async function reader(binding: Binding): Promise<(query: Record<string, string>)
 }
 
 const itemsOf = ({ body }: Answer): Item[] => (body.data ?? body.apps) as Item[];
-const keyOf = (item: Item): string => JSON.stringify(item);
+/** An item, without what the requests of this test change: the session that they are sent with is seen by each. */
+const keyOf = (item: Item): string => JSON.stringify({ ...item, last_seen_at: undefined });
 const named = lists.map((binding) => [binding.rpc.name, binding] as const);
 
 it("every list of the contract names the fields it is sorted by, creation among them, and takes q", () => {
