@@ -1,6 +1,7 @@
 import { data as currencies } from "currency-codes";
 
-const CURRENCIES: ReadonlySet<string> = new Set(currencies.map(({ code }) => code.toLowerCase()));
+/** Decimal places of the currencies of ISO 4217, by code in lower case. */
+const DIGITS: ReadonlyMap<string, number> = new Map(currencies.map(({ code, digits }) => [code.toLowerCase(), digits]));
 
 const COUNTRIES: ReadonlySet<string> = new Set(
   `
@@ -16,8 +17,11 @@ const COUNTRIES: ReadonlySet<string> = new Set(
     .split(/\s+/u),
 );
 
+/** Decimal places of a currency (ISO 4217); undefined for no currency. */
+export const minorDigits = (currency: string): number | undefined => DIGITS.get(currency.toLowerCase());
+
 /** Whether a code in lower case is one of ISO 4217. */
-export const isCurrency = (code: string): boolean => CURRENCIES.has(code);
+export const isCurrency = (code: string): boolean => DIGITS.has(code);
 
 /** Whether a code in upper case is an officially assigned alpha-2 code of ISO 3166-1. */
 export const isCountry = (code: string): boolean => COUNTRIES.has(code);

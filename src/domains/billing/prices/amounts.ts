@@ -1,4 +1,4 @@
-import { data as currencies } from "currency-codes";
+import { minorDigits } from "../../../platform/iso-codes.ts";
 import { createLru } from "../../../platform/lru.ts";
 
 /** Highest total of a price, minor units (decisions 10.3). */
@@ -10,12 +10,6 @@ export interface Amounts {
   tax: number;
   total: number;
 }
-
-/** Decimal places of the currencies of ISO 4217, by code in lower case. */
-const DIGITS = new Map(currencies.map(({ code, digits }) => [code.toLowerCase(), digits]));
-
-/** Decimal places of a currency (ISO 4217); undefined for no currency. */
-export const minorDigits = (currency: string): number | undefined => DIGITS.get(currency.toLowerCase());
 
 /** A fraction of integers. */
 interface Fraction {
