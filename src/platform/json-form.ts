@@ -24,8 +24,7 @@ const nothing = "A JSON value is neither null nor anything else.";
  * @returns undefined when no message of this type can violate them.
  */
 export function compileForm(desc: DescMessage): FormCheck | undefined {
-  const check = ofMessage(desc, new Map());
-  return check === undefined ? undefined : (message, root) => check(message, root);
+  return ofMessage(desc, new Map());
 }
 
 function ofMessage(desc: DescMessage, under: Map<DescMessage, { check: Check | undefined }>): Check | undefined {
