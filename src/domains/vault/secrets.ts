@@ -55,6 +55,22 @@ export function createSecrets({ database, clock, random, restoreMs, masterKeys, 
     return result;
   }
 
+  /** Records in the audit log, and for webhooks, what was done to a version. */
+  function record(
+    tx: Tx,
+    context: CallerContext,
+    done: "written" | "deleted" | "restored",
+    { orgUuid, ...version }: { orgUuid: string; name: string; version: number },
+  ): Promise<void> {
+    return events.emit(tx, EVENTS[`vault.secret.${done}`], {
+      by: causedBy(context),
+      orgUuid,
+      resourceId: version.name,
+      metadata: version,
+      data: version,
+    });
+  }
+
   return {
     /**
      * Writes the next version of a secret. Concurrent writes of one name wait for each other.
@@ -81,13 +97,7 @@ export function createSecrets({ database, clock, random, restoreMs, masterKeys, 
         const place = { orgUuid, name, version };
         const sealed = withKey(master, orgUuid, keyring, (key) => sealValue(key, place, wish.value, random));
         store.insertVersion(tx, written, sealed, at);
-        await events.emit(tx, EVENTS["vault.secret.written"], {
-          by: causedBy(context),
-          orgUuid,
-          resourceId: name,
-          metadata: { name, version },
-          data: { name, version },
-        });
+        await record(tx, context, "written", { orgUuid, name, version });
         return { name, version, createdAt: at };
       }),
 
@@ -105,13 +115,7 @@ export function createSecrets({ database, clock, random, restoreMs, masterKeys, 
         if (condition === "absent" || (Array.isArray(condition) && !condition.includes(version)))
           throw vaultErrors.versionConflict();
         await store.markDeleted(tx, orgUuid, name, dateOf(clock), dateOf(clock, restoreMs));
-        await events.emit(tx, EVENTS["vault.secret.deleted"], {
-          by: causedBy(context),
-          orgUuid,
-          resourceId: name,
-          metadata: { name, version },
-          data: { name, version },
-        });
+        await record(tx, context, "deleted", { orgUuid, name, version });
       }),
 
     /**
@@ -129,13 +133,7 @@ export function createSecrets({ database, clock, random, restoreMs, masterKeys, 
             ? vaultErrors.secretNotFound()
             : vaultErrors.notDeleted();
         const { version } = restored;
-        await events.emit(tx, EVENTS["vault.secret.restored"], {
-          by: causedBy(context),
-          orgUuid,
-          resourceId: name,
-          metadata: { name, version },
-          data: { name, version },
-        });
+        await record(tx, context, "restored", { orgUuid, name, version });
         return { name, ...restored };
       }),
 
