@@ -35,6 +35,8 @@ export interface Surroundings {
   open(path?: string, options?: Parameters<Browser["newContext"]>[0]): Promise<Page>;
   /** Signs the owner in, and waits for the overview. */
   signIn(page: Page): Promise<void>;
+  /** A page of a new browser profile, in which the owner is signed in and at a path below `/console/`. */
+  at(path: string): Promise<Page>;
 }
 
 type Env = Record<string, string>;
@@ -72,7 +74,7 @@ export function surroundings(
     const browser = await chromium.launch({ executablePath: path ?? "", args: ["--no-sandbox"] });
     proxy?.forwardTo(app.url);
     const url = proxy?.url ?? app.url;
-    Object.assign(here, { app, url, browser, open, signIn } satisfies Omit<Surroundings, "friends">);
+    Object.assign(here, { app, url, browser, open, signIn, at } satisfies Omit<Surroundings, "friends">);
   });
   afterEach(async () => {
     await Promise.all(contexts.splice(0).map((context) => context.close()));
@@ -102,6 +104,13 @@ export function surroundings(
     await page.getByLabel("Password", { exact: true }).fill(password);
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+  };
+  const at: Surroundings["at"] = async (path) => {
+    const page = await open("/sign-in");
+    await signIn(page);
+    await page.goto(`${here.url}/console/${path}`);
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    return page;
   };
   return here;
 }

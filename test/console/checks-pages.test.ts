@@ -15,13 +15,7 @@ const COLUMNS =
 describeInBrowser("the pages at work", () => {
   const here = surroundings({ SERVICE_RATE_LIMITS: "off" }, "all");
 
-  async function at(path: string): Promise<Page> {
-    const page = await here.open("/sign-in");
-    await here.signIn(page);
-    await page.goto(`${here.url}/console/${path}`);
-    await page.getByRole("heading", { level: 1 }).waitFor();
-    return page;
-  }
+  const at = (path: string): Promise<Page> => here.at(path);
 
   async function stepUp(page: Page): Promise<void> {
     const dialog = page.getByRole("dialog", { name: "Confirm it is you" });

@@ -8,13 +8,7 @@ import { describeInBrowser, surroundings } from "./browser.ts";
 describeInBrowser("the console in trouble", () => {
   const here = surroundings({ SERVICE_RATE_LIMITS: "off" }, "serve");
 
-  async function at(path: string): Promise<Page> {
-    const page = await here.open("/sign-in");
-    await here.signIn(page);
-    await page.goto(`${here.url}/console/${path}`);
-    await page.getByRole("heading", { level: 1 }).waitFor();
-    return page;
-  }
+  const at = (path: string): Promise<Page> => here.at(path);
 
   const info = create(ErrorInfoSchema, { reason: "unavailable", domain: "atrium", metadata: { http_status: "503" } });
   const unavailable = {

@@ -47,13 +47,7 @@ describeInBrowser("pages of federation", () => {
     await provider.close();
   });
 
-  async function at(path: string): Promise<Page> {
-    const page = await here.open("/sign-in");
-    await here.signIn(page);
-    await page.goto(`${here.url}/console/${path}`);
-    await page.getByRole("heading", { level: 1 }).waitFor();
-    return page;
-  }
+  const at = (path: string): Promise<Page> => here.at(path);
 
   it("the charts of a webhook show its deliveries, as bars and as a table", async () => {
     const token = await here.app.login();

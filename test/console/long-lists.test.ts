@@ -32,13 +32,7 @@ describeInBrowser("tables longer than offsets reach", () => {
   const clock = testClock();
   const here = surroundings({ SERVICE_RATE_LIMITS: "off" }, "serve", undefined, clock);
 
-  async function at(path: string): Promise<Page> {
-    const page = await here.open("/sign-in");
-    await here.signIn(page);
-    await page.goto(`${here.url}/console/${path}`);
-    await page.getByRole("heading", { level: 1 }).waitFor();
-    return page;
-  }
+  const at = (path: string): Promise<Page> => here.at(path);
 
   const foot = (page: Page, from: string): Locator => page.getByText(new RegExp(`^${from}–[\\d,]+ of `, "u"));
   const next = (page: Page): Promise<void> => page.getByRole("button", { name: "Next page" }).click();

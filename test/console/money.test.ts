@@ -19,13 +19,7 @@ describeInBrowser("billing and templates", () => {
   }, "all");
   afterAll(() => provider?.close());
 
-  async function at(path: string): Promise<Page> {
-    const page = await here.open("/sign-in");
-    await here.signIn(page);
-    await page.goto(`${here.url}/console/${path}`);
-    await page.getByRole("heading", { level: 1 }).waitFor();
-    return page;
-  }
+  const at = (path: string): Promise<Page> => here.at(path);
 
   it("a quote is paid at the provider, and the return waits for the webhook", async () => {
     const token = await here.app.login();

@@ -15,13 +15,7 @@ const NAMES = [
 describeInBrowser("the console with much and strange data", () => {
   const here = surroundings({ SERVICE_RATE_LIMITS: "off" }, "serve");
 
-  async function at(path: string): Promise<Page> {
-    const page = await here.open("/sign-in");
-    await here.signIn(page);
-    await page.goto(`${here.url}/console/${path}`);
-    await page.getByRole("heading", { level: 1 }).waitFor();
-    return page;
-  }
+  const at = (path: string): Promise<Page> => here.at(path);
 
   const organization = async (): Promise<string> =>
     (await here.app.call("GET", "/api/auth/me", { token: await here.app.login() })).body.org_uuid;

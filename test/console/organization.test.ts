@@ -28,13 +28,7 @@ const PAGES = [
 describeInBrowser("pages of an organization", () => {
   const here = surroundings({}, "all");
 
-  async function at(path: string): Promise<Page> {
-    const page = await here.open("/sign-in");
-    await here.signIn(page);
-    await page.goto(`${here.url}/console/${path}`);
-    await page.getByRole("heading", { level: 1 }).waitFor();
-    return page;
-  }
+  const at = (path: string): Promise<Page> => here.at(path);
 
   /** Proves anew who the person is, when the console asks. */
   async function stepUp(page: Page): Promise<void> {

@@ -7,14 +7,7 @@ import { describeInBrowser, rowButton, surroundings } from "./browser.ts";
 describeInBrowser("pages of people and powers", { timeout: 400_000 }, () => {
   const here = surroundings({}, "serve");
 
-  async function at(path: string): Promise<Page> {
-    const page = await here.open("/sign-in");
-    page.setDefaultTimeout(120_000);
-    await here.signIn(page);
-    await page.goto(`${here.url}/console/${path}`);
-    await page.getByRole("heading", { level: 1 }).waitFor();
-    return page;
-  }
+  const at = (path: string): Promise<Page> => here.at(path);
 
   async function owner(): Promise<Somebody> {
     const token = await here.app.login();
