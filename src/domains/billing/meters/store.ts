@@ -140,7 +140,8 @@ export interface UsageRow {
 
 // Whole days from the totals of days, whole hours beside them from those of hours, and the rest from the events: what
 // is read depends on the length of the period, never on how many events there are. With $3 and $4 as bounds: d1 and d2
-// enclose the whole days, h1 and h2 the whole hours. One range a part, since an index reads no two at once.
+// enclose the whole days, h1 and h2 the whole hours. One range a part, since an index reads
+// no two at once, and its ends as values: joined to the bounds, the events would be read from $2 to their end.
 const USAGE_SQL = `
   with bounds as (
     select d.*, h.*
@@ -149,20 +150,20 @@ const USAGE_SQL = `
     lateral (select date_trunc('day', h1 + interval '1 day' - interval '1 microsecond', 'UTC') as d1,
       date_trunc('day', h2, 'UTC') as d2) d),
   parts as (
-    select start, sum, count, max from meter_days, bounds
-    where meter_id = $1 and start >= d1 and start < d2
+    select start, sum, count, max from meter_days
+    where meter_id = $1 and start >= (select d1 from bounds) and start < (select d2 from bounds)
     union all
-    select start, sum, count, max from meter_hours, bounds
-    where meter_id = $1 and start >= h1 and start < least(d1, h2)
+    select start, sum, count, max from meter_hours
+    where meter_id = $1 and start >= (select h1 from bounds) and start < (select least(d1, h2) from bounds)
     union all
-    select start, sum, count, max from meter_hours, bounds
-    where meter_id = $1 and start >= greatest(d1, d2) and start < h2
+    select start, sum, count, max from meter_hours
+    where meter_id = $1 and start >= (select greatest(d1, d2) from bounds) and start < (select h2 from bounds)
     union all
-    select happened_at, value, 1, value from metered_events, bounds
-    where meter_id = $1 and happened_at >= $2 and happened_at < least(h1, $3)
+    select happened_at, value, 1, value from metered_events
+    where meter_id = $1 and happened_at >= $2 and happened_at < (select least(h1, $3) from bounds)
     union all
-    select happened_at, value, 1, value from metered_events, bounds
-    where meter_id = $1 and happened_at >= greatest(h1, h2) and happened_at < $3)
+    select happened_at, value, 1, value from metered_events
+    where meter_id = $1 and happened_at >= (select greatest(h1, h2) from bounds) and happened_at < $3)
   select date_trunc('day', start, 'UTC') as start, sum(sum)::text as sum, sum(count)::text as count,
     max(max)::text as max
   from parts group by 1 order by 1`;
