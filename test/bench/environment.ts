@@ -11,6 +11,9 @@ import type { LoadJob } from "./load/job.ts";
 import type { Sample } from "./rows/row.ts";
 import { startService } from "./service.ts";
 import type { Service, ServiceSettings } from "./service.ts";
+import { migrations } from "../../src/migrations/index.ts";
+import { migrate } from "../../src/platform/db/index.ts";
+import { silentLog } from "../../src/platform/log.ts";
 import { databaseUrl, runSql } from "../support/postgres.ts";
 
 /** The environment of rows: the service, its database, helpers, load. */
@@ -27,6 +30,8 @@ export interface Environment {
   temporal(): Promise<{ address: string; namespace: string }>;
   /** Address of a database of its own on the same server as the service's, for a baseline. */
   baselineDatabase(): Promise<string>;
+  /** A database with the service's schema that no service uses, for baselines that insert the service's rows. */
+  schemaDatabase(): Promise<string>;
   /** Starts a server of this folder on the server's core; it ends with the row. */
   server<Ready extends object>(script: string, env?: Record<string, string>): Promise<Helper<Ready>>;
   /** The same on the load's core: a peer of the service. */
@@ -64,6 +69,7 @@ export async function createEnvironment(options: {
   let files = 0;
   let postgres: Promise<Helper<Postgres>> | undefined;
   let service: Promise<Service> | undefined;
+  let schema: Promise<string> | undefined;
   let temporal: Promise<Helper<{ address: string; namespace: string }>> | undefined;
   const kept = new Map<string, Promise<Service>>();
   const databases = new Map<string, Promise<string>>();
@@ -75,6 +81,11 @@ export async function createEnvironment(options: {
     const { url } = (await database()).ready;
     await runSql(url, `create database ${name}`);
     return databaseUrl(url, name);
+  };
+  const makeSchema = async (): Promise<string> => {
+    const url = await makeDatabase("bench_schema");
+    await migrate({ url, migrations, log: silentLog });
+    return url;
   };
   const startOn = async (name: string, settings: Omit<ServiceSettings, "databaseUrl" | "folder">): Promise<Service> => {
     const made = databases.get(name) ?? makeDatabase(name);
@@ -114,6 +125,7 @@ export async function createEnvironment(options: {
         return startService({ databaseUrl: ready.url, folder: join(root, "service") });
       })),
     baselineDatabase: async () => (await database()).ready.baselineUrl,
+    schemaDatabase: () => (schema ??= makeSchema()),
     async serviceOn(name, settings) {
       const started = await startOn(name, settings);
       ofRow.push(started);

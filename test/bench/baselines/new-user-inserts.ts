@@ -1,37 +1,16 @@
 /**
- * The least that creating a user by SCIM can cost a database: transactions that insert the person, the membership, the
- * user as SCIM shows them with the indexes that its filters need, the event, and the event's place in the chain.
+ * What creating a user by SCIM costs the database alone: transactions over node-postgres that insert, in the service's
+ * own schema, the person, its maker, the user as SCIM shows them, the membership, the event, and the event's place in
+ * the chain. Asked `{seconds}`, keeps CONNECTIONS of them going and reports how many were committed.
  */
 import { randomUUID } from "node:crypto";
 import type { PoolClient } from "pg";
-import { pool, serveTransactions } from "./transactions.ts";
+import { insertEvent, insertOrganizations } from "./service-rows.ts";
+import { serveTransactions } from "./transactions.ts";
 
-await pool.query(`
-  drop table if exists bare_users, bare_members, bare_makers, bare_people, bare_user_log, bare_user_pending;
-  create table bare_people (
-    uuid uuid primary key, email text not null unique, first_name text not null, last_name text not null,
-    created_at timestamptz not null);
-  create table bare_makers (user_uuid uuid primary key references bare_people (uuid), org_uuid uuid not null);
-  create table bare_members (
-    org_uuid uuid not null, user_uuid uuid not null references bare_people (uuid), role uuid not null,
-    joined_at timestamptz not null, primary key (org_uuid, user_uuid));
-  create index on bare_members (user_uuid);
-  create table bare_users (
-    org_uuid uuid not null, user_uuid uuid not null references bare_people (uuid), user_name text not null,
-    external_id text, data jsonb not null, folded jsonb not null, version integer not null,
-    created_at timestamptz not null, updated_at timestamptz not null, primary key (org_uuid, user_uuid));
-  create unique index on bare_users (org_uuid, user_name);
-  create index on bare_users (org_uuid, external_id) where external_id is not null;
-  create index on bare_users (org_uuid, created_at, user_uuid);
-  create index on bare_users (org_uuid, updated_at, user_uuid);
-  create index on bare_users (user_uuid);
-  create index on bare_users using gin (folded jsonb_path_ops);
-  create table bare_user_log (
-    sequence bigint generated always as identity primary key, event_id uuid not null unique, org uuid not null,
-    type text not null, metadata jsonb not null, actor jsonb not null, created_at timestamptz not null);
-  create index on bare_user_log (org, created_at desc);
-  create table bare_user_pending (org uuid not null, sequence bigint not null, primary key (org, sequence))`);
-const organizations = Array.from({ length: 16 }, () => randomUUID());
+const organizations = await insertOrganizations(16);
+/** The role of a member. */
+const role = 3;
 let next = 0;
 
 async function create(client: PoolClient): Promise<void> {
@@ -41,39 +20,41 @@ async function create(client: PoolClient): Promise<void> {
   const email = `user${number}.${user}@bench.test`;
   const data = JSON.stringify({
     userName: email,
+    externalId: `external-${number}`,
     name: { givenName: "Given", familyName: "Family" },
     emails: [{ value: email, type: "work", primary: true }],
   });
   await client.query({
     name: "person",
-    text: "insert into bare_people values ($1, $2, 'Given', 'Family', $3)",
+    text: `insert into people (uuid, email, email_key, first_name, last_name, created_at, updated_at)
+      values ($1, $2, $2, 'Given', 'Family', $3, $3)`,
     values: [user, email, now],
   });
-  await client.query({ name: "maker", text: "insert into bare_makers values ($1, $2)", values: [user, org] });
+  await client.query({
+    name: "maker",
+    text: "insert into scim_people (user_uuid, org_uuid) values ($1, $2)",
+    values: [user, org],
+  });
   await client.query({
     name: "user",
-    text: "insert into bare_users values ($1, $2, $3, $4, $5, $5, 1, $6, $6)",
-    values: [org, user, email, `external-${number}`, data, now],
+    text: `insert into scim_users (org_uuid, user_uuid, user_name, external_id, active, managed, data, folded,
+        created_at, updated_at) values ($1, $2, $3, $4, true, true, $5, $6, $7, $7)`,
+    values: [org, user, email, `external-${number}`, data, data.toLowerCase(), now],
   });
   await client.query({
     name: "member",
-    text: "insert into bare_members values ($1, $2, $2, $3)",
-    values: [org, user, now],
+    text: `insert into memberships (org_uuid, user_uuid, role_id, last_used_at, created_at, updated_at)
+      values ($1, $2, $3, $4, $4, $4)`,
+    values: [org, user, role, now],
   });
-  await client.query({
-    name: "event",
-    text: `with added as (
-        insert into bare_user_log (event_id, org, type, metadata, actor, created_at) values ($1, $2, $3, $4, $5, $6)
-        returning org, sequence
-      ) insert into bare_user_pending select org, sequence from added`,
-    values: [
-      randomUUID(),
-      org,
-      "scim.user.created",
-      JSON.stringify({ user_name: email, active: true, invited: false }),
-      JSON.stringify({ type: "scim_token", id: org }),
-      now,
-    ],
+  await insertEvent(client, {
+    type: "scim.user.created",
+    org,
+    user,
+    metadata: { user_name: email, active: true, invited: false },
+    actor: { type: "scim_token", id: org, email: null },
+    resource: { type: "user", id: user },
+    at: now,
   });
 }
 

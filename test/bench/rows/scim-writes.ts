@@ -50,7 +50,7 @@ const scimCreates: RatioRow = {
   async sides(environment) {
     const service = await environment.service();
     const bare = await environment.server<object>("baselines/new-user-inserts.ts", {
-      DATABASE: await environment.baselineDatabase(),
+      DATABASE: await environment.schemaDatabase(),
       CONNECTIONS: String(connections),
     });
     return [

@@ -18,11 +18,17 @@ const pathOf = (service: Service, session: number, name: string): string =>
   `/api/admin/organizations/${organizationOf(service, session)}/secrets/${name}`;
 
 /** Requests of every session to a secret of its organization. */
-function requestsOf(environment: Environment, service: Service, method: string, name: string, body?: string): string {
+function requestsOf(
+  environment: Environment,
+  service: Service,
+  method: string,
+  nameOf: (session: number) => string,
+  body?: string,
+): string {
   return environment.requests(
     service.tokens.map((token, session) => ({
       method,
-      path: pathOf(service, session, name),
+      path: pathOf(service, session, nameOf(session)),
       headers: { authorization: `Bearer ${token}`, ...(body !== undefined && json) },
       ...(body !== undefined && { body }),
     })),
@@ -44,7 +50,7 @@ const secretReads: RatioRow = {
       const { status } = await callRest(`http://127.0.0.1:${service.port}`, "PUT", path, { token, body: { value } });
       if (status !== 200) throw new Error(`the write of a secret was answered ${status}`);
     }
-    const file = requestsOf(environment, service, "GET", "read");
+    const file = requestsOf(environment, service, "GET", () => "read");
     return [
       {
         name: "Atrium, secrets",
@@ -67,11 +73,12 @@ const secretWrites: RatioRow = {
   async sides(environment) {
     const service = await environment.service();
     const bare = await environment.server<object>("baselines/sealed-inserts.ts", {
-      DATABASE: await environment.baselineDatabase(),
+      DATABASE: await environment.schemaDatabase(),
       CONNECTIONS: String(connections),
       VALUE: value,
     });
-    const file = requestsOf(environment, service, "PUT", "written", JSON.stringify({ value }));
+    // Writes of one name wait for each other, on both sides: here, as there, those in flight have different names.
+    const file = requestsOf(environment, service, "PUT", (session) => `written-${session}`, JSON.stringify({ value }));
     return [
       {
         name: "Atrium, writes",
