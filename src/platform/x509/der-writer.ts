@@ -15,6 +15,7 @@ export function header(tag: number, length: number): Buffer {
 }
 
 export const SEQUENCE = 0x30;
+export const BIT_STRING = 0x03;
 const INTEGER = 0x02;
 const UTC_TIME = 0x17;
 const GENERALIZED_TIME = 0x18;

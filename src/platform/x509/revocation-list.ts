@@ -1,9 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Authority } from "./authority.ts";
-import { SIGNATURES } from "./authority.ts";
 import { DerReader, TAGS } from "./der.ts";
 import { header, integer, SEQUENCE, time, tlv } from "./der-writer.ts";
-import type { AuthorityAlgorithm } from "./keys.ts";
+import { ALGORITHM_IDENTIFIERS, signed } from "./signed.ts";
 
 /** A revoked certificate. */
 export interface RevokedCertificate {
@@ -28,15 +27,9 @@ export interface RevocationListRequest {
 /** Entries that are encoded in one turn of the event loop, about 5 ms. */
 const CHUNK = 2_000;
 
-/** Signature algorithms as X.509 has them (RFC 5758 §3.2, RFC 4055 §5). */
-const ALGORITHM_IDENTIFIERS: Readonly<Record<AuthorityAlgorithm, Buffer>> = {
-  "ecdsa-p256": Buffer.from("300a06082a8648ce3d040302", "hex"),
-  rsa4096: Buffer.from("300d06092a864886f70d01010b0500", "hex"),
-};
 const VERSION_2 = integer("01");
 const OID_CRL_NUMBER = Buffer.from("0603551d14", "hex");
 const OCTET_STRING = 0x04;
-const BIT_STRING = 0x03;
 /** `[0] EXPLICIT`. */
 const EXTENSIONS = 0xa0;
 /** `crlEntryExtensions` with a reason code (RFC 5280 §5.3.1), by reason. */
@@ -48,21 +41,18 @@ const REASONS = { cessationOfOperation: Buffer.from("300c300a0603551d1504030a010
  */
 export async function signRevocationList(authority: Authority, request: RevocationListRequest): Promise<Buffer> {
   const { number, thisUpdate, nextUpdate, entries, encodedEntries } = request;
-  const signature = ALGORITHM_IDENTIFIERS[authority.algorithm];
   const crlNumber = tlv(SEQUENCE, OID_CRL_NUMBER, tlv(OCTET_STRING, integer(evenHex(number))));
   const toSign = tlv(
     SEQUENCE,
     VERSION_2,
-    signature,
+    ALGORITHM_IDENTIFIERS[authority.algorithm],
     Buffer.from(authority.name.toArrayBuffer()),
     time(thisUpdate),
     time(nextUpdate),
     ...revokedCertificates(encodedEntries === undefined ? [] : [encodedEntries], await encodeEntries(entries)),
     tlv(EXTENSIONS, tlv(SEQUENCE, Buffer.from(authority.keyIdentifier.rawData), crlNumber)),
   );
-  const raw = Buffer.from(await crypto.subtle.sign(SIGNATURES[authority.algorithm], authority.key, bytesOf(toSign)));
-  const value = authority.algorithm === "ecdsa-p256" ? derSignature(raw) : raw;
-  return tlv(SEQUENCE, toSign, signature, tlv(BIT_STRING, Buffer.of(0), value));
+  return signed(authority, toSign);
 }
 
 /** The entries of a list that {@link signRevocationList} made, as they are encoded in it. */
@@ -94,17 +84,6 @@ async function encodeEntries(entries: readonly RevokedCertificate[]): Promise<Bu
 function encodeEntry({ serial, revokedAt, reason }: RevokedCertificate): Buffer {
   const extensions = reason === undefined ? [] : [REASONS[reason]];
   return tlv(SEQUENCE, integer(serial), time(revokedAt), ...extensions);
-}
-
-/** An ECDSA signature as X.509 has it; Web Crypto returns the two numbers side by side. */
-function derSignature(raw: Buffer): Buffer {
-  const half = raw.length / 2;
-  return tlv(SEQUENCE, integer(raw.subarray(0, half).toString("hex")), integer(raw.subarray(half).toString("hex")));
-}
-
-/** The same bytes with the type that Web Crypto takes; it copies them itself. */
-function bytesOf(buffer: Buffer): Uint8Array<ArrayBuffer> {
-  return buffer as Uint8Array<ArrayBuffer>;
 }
 
 function evenHex(value: number): string {
