@@ -1,4 +1,5 @@
 import type { Clock } from "../platform/clock.ts";
+import type { PasswordCost } from "../platform/crypto/password-pool.ts";
 import type { Log } from "../platform/log.ts";
 import type { Random } from "../platform/random.ts";
 import type { TemporalTarget } from "../platform/temporal/connection.ts";
@@ -20,6 +21,8 @@ export interface Infrastructure {
   bootstrap: { org: string; email: string; password: string } | undefined;
   /** Folder of the built console, which may appear while the service runs; undefined: none is served. */
   consoleFolder?: string | undefined;
+  /** Cost of new password hashes; default: OWASP's recommendation. */
+  passwordCost?: PasswordCost | undefined;
   log: Log;
   clock: Clock;
   random: Random;

@@ -60,7 +60,7 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
     guarded: config.development,
   });
   const sealer = createSealer(infrastructure.instanceKey, random, config.previousInstanceKey);
-  const hasher = createPasswordHasher({ random });
+  const hasher = createPasswordHasher({ random, cost: infrastructure.passwordCost });
   const outgoing = createGuardedClient(config.outgoing);
   const limiter = createLimiter({
     database: limiterDatabase({ guard: database.guard, prepared: database.identifying }),

@@ -42,6 +42,8 @@ export interface AppOptions {
   masterKey?: Buffer;
   /** Another instance key than {@link INSTANCE_KEY}. */
   instanceKey?: Buffer;
+  /** Hashes passwords at the cost of production; default: {@link CHEAP_PASSWORDS}. */
+  costlyPasswords?: boolean;
 }
 
 /** The whole program in this process, on its own port and database. */
@@ -72,6 +74,8 @@ export interface TestApp {
 export const INSTANCE_KEY = Buffer.alloc(32, 7);
 /** Master key of every instance of a test, unless it says otherwise. */
 export const MASTER_KEY = Buffer.alloc(32, 9);
+/** Tests make thousands of people; only a test of the cost itself needs that of production. */
+export const CHEAP_PASSWORDS = { memoryCost: 1_024, timeCost: 1, parallelism: 1 } as const;
 const owner = { email: "owner@acme.test", password: "correct horse battery staple", org: "Acme" };
 
 /** How a request is sent: `fetch`, or over a connection of one's own. */
@@ -126,6 +130,7 @@ export async function startApp(options: AppOptions = {}): Promise<TestApp> {
     masterKey: options.sealedVault === true ? undefined : Buffer.from(options.masterKey ?? MASTER_KEY),
     bootstrap: owner,
     consoleFolder: options.consoleFolder,
+    passwordCost: options.costlyPasswords === true ? undefined : CHEAP_PASSWORDS,
     log: options.log ?? silentLog,
     clock: options.clock ?? clock,
     random: systemRandom,

@@ -31,6 +31,7 @@ import { createGuardedClient } from "../../src/platform/outgoing/client.ts";
 import type { Mail } from "../../src/platform/outgoing/mailbox.ts";
 import { createMailHandler, createMailOutbox } from "../../src/platform/outgoing/mail-outbox.ts";
 import { systemRandom } from "../../src/platform/random.ts";
+import { CHEAP_PASSWORDS } from "./app.ts";
 import { testClock } from "./clock.ts";
 import type { TestClock } from "./clock.ts";
 import { openTestDatabase } from "./database.ts";
@@ -53,7 +54,7 @@ const owner = { orgName: "Acme", email: "owner@acme.test", password: "correct ho
 export async function openIdentity(options: { openSignup?: boolean } = {}) {
   const clock = testClock();
   const database = await openTestDatabase({ entities: [Organization, Person], clock });
-  const hasher = createPasswordHasher({ concurrency: 2, cost: { memoryCost: 1024, timeCost: 1, parallelism: 1 } });
+  const hasher = createPasswordHasher({ concurrency: 2, cost: CHEAP_PASSWORDS });
   const first = build(database, clock, hasher, options);
   await first.keys.signing.ensureInstanceKey();
   return {

@@ -41,7 +41,7 @@ export interface PasswordHasherOptions {
   /** Maximum number of waiting jobs. */
   mostWaiting?: number;
   /** Cost of new hashes; stored hashes below it are to be replaced. */
-  cost?: PasswordCost;
+  cost?: PasswordCost | undefined;
   /** Niceness of the helper process. Default 10. */
   niceness?: number;
   random?: Pick<Random, "bytes">;
