@@ -59,9 +59,16 @@ const integers: ReadonlySet<ScalarType> = new Set([
   ScalarType.SFIXED64,
 ]);
 
-/** The rules a field declares. */
+const declared = new WeakMap<DescField, { rules: Rules | undefined }>();
+
+/** The rules a field declares; they are decoded once. */
 export function rulesOf(field: DescField): Rules | undefined {
-  return hasOption(field, rulesOption) ? getOption(field, rulesOption) : undefined;
+  let known = declared.get(field);
+  if (known === undefined) {
+    known = { rules: hasOption(field, rulesOption) ? getOption(field, rulesOption) : undefined };
+    declared.set(field, known);
+  }
+  return known.rules;
 }
 
 /** Returns the lists of a message that must be there, even if they are empty. */

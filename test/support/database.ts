@@ -23,7 +23,7 @@ export async function testDatabase(options: { empty?: boolean } = {}): Promise<T
     server,
     options.empty === true
       ? `create database ${name}`
-      : `create database ${name} template ${inject("templateDatabase")}`,
+      : `create database ${name} template ${inject("templateDatabase")} strategy file_copy`,
   );
   return {
     url: databaseUrl(server, name),
