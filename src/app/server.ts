@@ -134,7 +134,7 @@ export function composeServer(parts: ServerParts): Server {
       ? []
       : [consolePages({ folder: consoleFolder, baseUrl: config.baseUrl, settings })]),
     indexJson({ ...settings, console: consoleFolder !== undefined }),
-    documentPages(),
+    documentPages(config.baseUrl),
     ...(mailbox === undefined ? [] : [mailboxPages(mailbox.list)]),
   ];
   const proxies = parseTrustedProxies(config.trustedProxies);

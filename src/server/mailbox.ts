@@ -31,7 +31,7 @@ export function mailboxPage(mails: readonly KeptMail[]): string {
       ? `<p class="empty">No mail yet. Mails, such as magic links, appear here.</p>`
       : mails.map((mail, index) => mailHtml(mail, index === 0)).join("\n");
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Mailbox · Atrium</title><style>${STYLE}</style></head>
-<body><main><h1>Mailbox</h1><p class="hint">Mails of the development profile; no mail leaves this machine. <a href="/dev/mailbox.json">As JSON</a></p>
+<body><main><h1>Mailbox</h1><p class="hint">Mails of the development profile; no mail leaves this machine. <a href="mailbox.json">As JSON</a></p>
 ${list}</main></body></html>`;
 }
 

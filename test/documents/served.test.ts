@@ -33,6 +33,17 @@ describe("/openapi.json", () => {
     const again = await app.call("GET", "/openapi.json", { headers: { "if-none-match": etag } });
     expect([again.status, again.text]).toEqual([304, ""]);
   });
+
+  it("names the path of the public URL as its server", async () => {
+    const prefixed = await startApp({ env: { SERVICE_BASE_URL: "https://id.example.com/atrium" } });
+    try {
+      const { body } = await prefixed.call("GET", "/openapi.json");
+      expect(body.servers).toEqual([{ url: "/atrium" }]);
+      expect(Object.keys(body.paths as object)).toContain("/api/auth/me");
+    } finally {
+      await prefixed.close();
+    }
+  });
 });
 
 describe("the documents", () => {

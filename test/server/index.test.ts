@@ -42,7 +42,14 @@ describe("GET /", () => {
       expect(body).toMatchObject({
         name: "atrium",
         first_login: { email: "owner@acme.test" },
-        links: { console: "/console", health: "/healthz", jwks: "/.well-known/jwks.json", mailbox: "/dev/mailbox" },
+        links: {
+          console: "/atrium/console",
+          docs: "/atrium/docs",
+          openapi: "/atrium/openapi.json",
+          jwks: "/atrium/.well-known/jwks.json",
+          health: "/atrium/healthz",
+          mailbox: "/atrium/dev/mailbox",
+        },
       });
     }
   });
@@ -52,6 +59,17 @@ describe("GET /", () => {
     expect(status).toBe(200);
     expect(headers.get("content-type")).toBe("text/html; charset=utf-8");
     expect(text).toContain("owner@acme.test");
+  });
+
+  it("GET / of a service without a path in its public URL returns links from the root", async () => {
+    const { links } = (await bare.call("GET", "/")).body;
+    expect(links).toMatchObject({ docs: "/docs", health: "/healthz", jwks: "/.well-known/jwks.json" });
+  });
+
+  it("the mailbox links to its JSON below any path", async () => {
+    const { text } = await app.call("GET", "/dev/mailbox");
+    const [, target = ""] = /href="([^"]*)">As JSON/u.exec(text) ?? [];
+    expect(new URL(target, "https://id.example.com/atrium/dev/mailbox").pathname).toBe("/atrium/dev/mailbox.json");
   });
 
   it("other methods than GET on / return 404", async () => {

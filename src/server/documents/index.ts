@@ -54,12 +54,20 @@ function indexBody(guides: ReadonlyMap<string, Guide>): string {
 <li><a href="openapi.json">openapi.json</a><span>The same contract for programs, OpenAPI 3.1.</span></li></ul>`;
 }
 
+/** The contract for programs; its server is the path of the public URL. */
+function openApi(baseUrl: string): string {
+  const text = read("openapi.json");
+  const { pathname } = new URL(baseUrl);
+  if (pathname === "/") return text;
+  return JSON.stringify({ ...(JSON.parse(text) as object), servers: [{ url: pathname }] });
+}
+
 /** Makes the page of a path; undefined where there is none. */
-function createPages(): (path: string) => Page | undefined {
+function createPages(baseUrl: string): (path: string) => Page | undefined {
   const guides = new Map(Object.entries(JSON.parse(read("guides.json")) as Record<string, Guide>));
   const facts = createErrorFacts(compilePolicies(services).values());
   const fixed: Readonly<Record<string, () => Page | undefined>> = {
-    "/openapi.json": () => pageOf("application/json", read("openapi.json")),
+    "/openapi.json": () => pageOf("application/json", openApi(baseUrl)),
     "/docs": () => html(documentPage("Documents", indexBody(guides), "docs/")),
     "/docs/style.css": () => pageOf("text/css; charset=utf-8", STYLE),
     "/docs/errors": () => html(documentPage("Errors", errorsBody(), "")),
@@ -82,14 +90,14 @@ function createPages(): (path: string) => Page | undefined {
 }
 
 /** `GET /openapi.json` and everything below `/docs`: public, made on the first request, the same for everybody. */
-export function documentPages(): PlainHandler {
+export function documentPages(baseUrl: string): PlainHandler {
   const made = new Map<string, Page>();
   let pages: ReturnType<typeof createPages> | undefined;
   return (request, rawResponse) => {
     const path = request.url?.split("?")[0] ?? "";
     if (!/^\/(?:docs(?:\/|$)|openapi\.json$)/u.test(path)) return false;
     if (request.method !== "GET" && request.method !== "HEAD") return false;
-    const page = made.get(path) ?? (pages ??= createPages())(path);
+    const page = made.get(path) ?? (pages ??= createPages(baseUrl))(path);
     if (page === undefined) return false;
     made.set(path, page);
     // The response of HTTP/2 has the same methods.

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { escapeHtml } from "../../platform/html.ts";
+import { basePath } from "../base-path.ts";
 import type { PlainHandler } from "../routes.ts";
 import { createAssets } from "./assets.ts";
 import { pageHeaders } from "./headers.ts";
@@ -61,13 +62,12 @@ export function prefersPage(accept: string | undefined): boolean {
 
 /** Serves the console: its assets, and one document for all its pages and for `/`. */
 export function consolePages({ folder, baseUrl, settings }: ConsoleOptions): PlainHandler {
-  const { pathname, protocol } = new URL(baseUrl);
+  const { protocol } = new URL(baseUrl);
   const headers = pageHeaders(protocol === "https:");
   const assetOf = createAssets(folder);
   const doors = new Set(DOORS);
-  const base = pathname.endsWith("/") ? pathname : `${pathname}/`;
   const head =
-    `<head><base href="${escapeHtml(base)}">` +
+    `<head><base href="${escapeHtml(basePath(baseUrl))}">` +
     `<meta name="atrium" content="${escapeHtml(JSON.stringify(settings))}">`;
   let document: string | undefined;
 

@@ -1,9 +1,12 @@
 import type { ServerResponse } from "node:http";
+import { basePath } from "../base-path.ts";
 import type { PlainHandler } from "../routes.ts";
 
 /** What `GET /` tells a program. */
 export interface IndexFacts {
   version: string;
+  /** Public URL of the service. */
+  baseUrl: string;
   /** Whether the console is served. */
   console: boolean;
   /** Whether mails are kept at `/dev/mailbox`. */
@@ -12,8 +15,9 @@ export interface IndexFacts {
   firstLogin?: { email: string; org: string } | undefined;
 }
 
-/** `GET /` as JSON: the name, the version and where things are. */
-export function indexJson({ version, console, mailbox, firstLogin }: IndexFacts): PlainHandler {
+/** `GET /` as JSON: the name, the version and where things are, below the path of the public URL. */
+export function indexJson({ version, baseUrl, console, mailbox, firstLogin }: IndexFacts): PlainHandler {
+  const base = basePath(baseUrl);
   const json = JSON.stringify({
     name: "atrium",
     version,
@@ -22,12 +26,12 @@ export function indexJson({ version, console, mailbox, firstLogin }: IndexFacts)
       first_login: { email: firstLogin.email, org_name: firstLogin.org },
     }),
     links: {
-      ...(console && { console: "/console" }),
-      docs: "/docs",
-      openapi: "/openapi.json",
-      jwks: "/.well-known/jwks.json",
-      health: "/healthz",
-      ...(mailbox && { mailbox: "/dev/mailbox" }),
+      ...(console && { console: `${base}console` }),
+      docs: `${base}docs`,
+      openapi: `${base}openapi.json`,
+      jwks: `${base}.well-known/jwks.json`,
+      health: `${base}healthz`,
+      ...(mailbox && { mailbox: `${base}dev/mailbox` }),
     },
   });
   return (request, rawResponse) => {
