@@ -14,8 +14,7 @@ import { mkdtempSync, renameSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { timestampMs } from "@bufbuild/protobuf/wkt";
-import { apiKey, createAtrium, svid } from "@atrium/client";
+import { apiKey, createAtrium, svid, timestampMs } from "@atrium/client";
 import type { Atrium } from "@atrium/client";
 import { svidTransport } from "@atrium/client/node";
 

@@ -34,9 +34,8 @@ export const signInBundle = (folder: string): Promise<Bundle> =>
   bundleOf(
     folder,
     "sign-in.js",
-    `import { createAtriumTransport, session } from "@atrium/client";
+    `import { createAtriumTransport, createClient, session } from "@atrium/client";
      import { LoginService } from "@atrium/client/login";
-     import { createClient } from "@connectrpc/connect";
      const credential = session();
      globalThis.login = createClient(LoginService, createAtriumTransport({ baseUrl: "", credential })).login;`,
   );

@@ -1,5 +1,14 @@
 import { execFile, execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
@@ -14,6 +23,14 @@ import type { Installed } from "./packed.ts";
 const run = promisify(execFile);
 /** `.bin` with what `judges/package.json` lists; `.ci/run` sets it. */
 const judges = process.env["CLIENT_JUDGES"];
+/** "Under 3 MB unpacked", as npm counts: the sum of all files. */
+const MAX_INSTALLED_BYTES = 3_000_000;
+
+const sizeOf = (folder: string): number =>
+  readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .map((name) => statSync(path.join(folder, name)))
+    .reduce((sum, file) => sum + (file.isFile() ? file.size : 0), 0);
+
 const bin = (name: string): string => path.join(root, "node_modules/.bin", name);
 
 let app: TestApp;
@@ -76,16 +93,34 @@ describe("the packed client", () => {
     expect(packages.map((file) => file.slice(folder.length + "/node_modules/".length)).sort()).toEqual([
       "@atrium/client",
       "@bufbuild/protobuf",
-      "@connectrpc/connect",
-      "@connectrpc/connect-web",
-      "@stablelib/base64",
-      "fast-sha256",
-      "jose",
-      "standardwebhooks",
     ]);
+    expect(sizeOf(path.join(folder, "node_modules"))).toBeLessThan(MAX_INSTALLED_BYTES);
     writeFileSync(path.join(folder, "program.js"), program());
     expect((await run(process.execPath, ["program.js"], { cwd: folder })).stdout).toBe(output());
     rmSync(folder, { recursive: true });
+  });
+
+  it("the client and what it depends on take less than 3 MB", () => {
+    const names = ["@atrium/client", "@bufbuild/protobuf"];
+    const sizes = names.map((name) => sizeOf(realpathSync(path.join(installed.folder, "node_modules", name))));
+    console.log(`unpacked: ${names.map((name, index) => `${name} ${sizes[index] ?? 0}`).join(", ")} bytes`);
+    expect(sizes.reduce((sum, size) => sum + size)).toBeLessThan(MAX_INSTALLED_BYTES);
+  });
+
+  it("the package names the licences of the code that it has from others", () => {
+    const notices = readFileSync(path.join(installed.folder, "node_modules/@atrium/client/THIRD-PARTY-NOTICES.txt"));
+    const named = [...notices.toString().matchAll(/^(\S+) \S+ \(([\w.-]+)\)/gmu)].map(([, name, license]) => [
+      name,
+      license,
+    ]);
+    expect(named.sort()).toEqual([
+      ["@connectrpc/connect", "Apache-2.0"],
+      ["@connectrpc/connect-web", "Apache-2.0"],
+      ["@stablelib/base64", "MIT"],
+      ["fast-sha256", "Unlicense"],
+      ["jose", "MIT"],
+      ["standardwebhooks", "MIT"],
+    ]);
   });
 
   it.skipIf(judges === undefined)("the packed client signs in and lists members on Bun", async () => {

@@ -20,8 +20,7 @@ export function installPacked(others: readonly string[] = []): Installed {
   const target = path.join(modules, "@atrium/client");
   mkdirSync(target, { recursive: true });
   execFileSync("tar", ["xzf", tarball, "-C", target, "--strip-components=1"]);
-  const packages = ["@bufbuild/protobuf", "@connectrpc/connect", "@connectrpc/connect-web", "jose", "standardwebhooks"];
-  for (const name of [...packages, ...others]) {
+  for (const name of ["@bufbuild/protobuf", ...others]) {
     const link = path.join(modules, name);
     mkdirSync(path.dirname(link), { recursive: true });
     symlinkSync(path.join(root, "node_modules", name), link);

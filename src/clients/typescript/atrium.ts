@@ -1,14 +1,14 @@
 import type { DescService } from "@bufbuild/protobuf";
-import { createClient } from "@connectrpc/connect";
-import type { Client, Transport } from "@connectrpc/connect";
+import { createClient } from "./bundled/connect.ts";
+import type { Client, Transport } from "./bundled/connect.ts";
 import { remember } from "./methods.ts";
-import { SERVICES } from "./services.ts";
+import * as services from "./services.ts";
 import { createAtriumTransport } from "./transport.ts";
 import type { AtriumOptions } from "./settings.ts";
 
 /** A client of every service, by the name of its area. */
-export type Atrium = { readonly [Name in keyof typeof SERVICES]: Client<(typeof SERVICES)[Name]> } & {
-  /** The connection, for `createClient` and other libraries of Connect. */
+export type Atrium = { readonly [Name in keyof typeof services]: Client<(typeof services)[Name]> } & {
+  /** The connection, for {@link createClient} and other libraries of Connect. */
   readonly transport: Transport;
 };
 
@@ -16,7 +16,7 @@ export type Atrium = { readonly [Name in keyof typeof SERVICES]: Client<(typeof 
 export function createAtrium(options: AtriumOptions): Atrium {
   const transport = createAtriumTransport(options);
   const atrium = { transport };
-  for (const [name, service] of Object.entries<DescService>(SERVICES)) {
+  for (const [name, service] of Object.entries<DescService>(services)) {
     let client: Client<DescService> | undefined;
     Object.defineProperty(atrium, name, {
       enumerable: true,

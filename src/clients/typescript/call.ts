@@ -1,5 +1,5 @@
-import { Code, ConnectError } from "@connectrpc/connect";
-import type { Transport } from "@connectrpc/connect";
+import { Code, ConnectError } from "./bundled/connect.ts";
+import type { Transport } from "./bundled/connect.ts";
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { Credential, Elevation } from "./credentials/credential.ts";
 import { AtriumError } from "./errors.ts";

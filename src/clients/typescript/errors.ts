@@ -1,4 +1,4 @@
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code, ConnectError } from "./bundled/connect.ts";
 import { BadRequestSchema, ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
 import type { ErrorCode } from "./error-code.ts";
 import { retryAfterMsOf } from "./retry-after.ts";

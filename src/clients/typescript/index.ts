@@ -3,7 +3,7 @@ export type { Atrium } from "./atrium.ts";
 export { createAtriumTransport } from "./transport.ts";
 export { createRestCall } from "./rest.ts";
 export type { RestCall } from "./rest.ts";
-export type { AtriumOptions } from "./settings.ts";
+export type { AnyTransport, AtriumOptions } from "./settings.ts";
 export { apiKey, bearer, svid } from "./credentials/bearer.ts";
 export type { Asking, Credential, Elevation } from "./credentials/credential.ts";
 export type { SignedIn } from "./credentials/exchange.ts";
@@ -17,3 +17,9 @@ export type { Violation } from "./errors.ts";
 export { paginate } from "./paginate.ts";
 export type { Pages } from "./paginate.ts";
 export { BadRequestSchema, ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
+// What applications need of the libraries beneath, in the copies that this package uses.
+export { Code, ConnectError, createClient } from "./bundled/connect.ts";
+export type { CallOptions, Client, Interceptor, Transport } from "./bundled/connect.ts";
+export { create, fromJson, toJson } from "@bufbuild/protobuf";
+export type { MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+export { timestampDate, timestampFromDate, timestampMs } from "@bufbuild/protobuf/wkt";

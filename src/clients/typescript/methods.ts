@@ -1,5 +1,5 @@
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
-import type { Client } from "@connectrpc/connect";
+import type { Client } from "./bundled/connect.ts";
 
 /** The rpc behind a function of a client. */
 const methods = new WeakMap<object, DescMethod>();

@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import type { DescMethod } from "@bufbuild/protobuf";
-import { Code, ConnectError } from "@connectrpc/connect";
+import { Code, ConnectError } from "./bundled/connect.ts";
 import { BadRequestSchema, ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
 import { runCall } from "./call.ts";
 import { settingsOf } from "./settings.ts";

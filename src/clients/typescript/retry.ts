@@ -1,4 +1,4 @@
-import { Code } from "@connectrpc/connect";
+import { Code } from "./bundled/connect.ts";
 import type { AtriumError } from "./errors.ts";
 
 const FIRST_WAIT_MS = 200;

@@ -1,8 +1,17 @@
 import type { DescMethod } from "@bufbuild/protobuf";
-import type { Transport } from "@connectrpc/connect";
-import { createConnectTransport } from "@connectrpc/connect-web";
+import type { Transport } from "./bundled/connect.ts";
+import { createConnectTransport } from "./bundled/connect-web.ts";
 import type { CallSettings } from "./call.ts";
 import type { Credential, Elevation } from "./credentials/credential.ts";
+
+/**
+ * A `Transport` of any version of Connect 2: its parameters are not compared, since versions before 2.5 of
+ * `@bufbuild/protobuf` describe messages by other types.
+ */
+export interface AnyTransport {
+  unary(...call: never): Promise<{ stream: false; header: Headers; message: object; trailer: Headers }>;
+  stream(...call: never): Promise<{ stream: true; header: Headers; message: AsyncIterable<object>; trailer: Headers }>;
+}
 
 /** Options of `createAtriumTransport`. */
 export interface AtriumOptions {
@@ -27,7 +36,7 @@ export interface AtriumOptions {
    */
   onSignIn?: () => Promise<boolean>;
   /** Default: Connect over `fetch`. `@atrium/client/node` has gRPC. */
-  transport?: Transport;
+  transport?: AnyTransport;
   /** Default: `globalThis.fetch`. */
   fetch?: typeof globalThis.fetch;
 }
@@ -42,7 +51,7 @@ export function settingsOf(options: AtriumOptions): CallSettings & { baseUrl: st
   return {
     baseUrl,
     transport:
-      options.transport ??
+      (options.transport as Transport | undefined) ??
       createConnectTransport({ baseUrl, useBinaryFormat: true, ...(fetch !== undefined && { fetch }) }),
     credential,
     retries: options.retries ?? DEFAULT_RETRIES,

@@ -1,6 +1,6 @@
 import type { DescMessage, DescMethodStreaming, MessageInitShape } from "@bufbuild/protobuf";
-import { createContextValues } from "@connectrpc/connect";
-import type { StreamResponse, Transport } from "@connectrpc/connect";
+import { createContextValues } from "./bundled/connect.ts";
+import type { StreamResponse, Transport } from "./bundled/connect.ts";
 import { runCall } from "./call.ts";
 import type { CallSettings } from "./call.ts";
 import { AtriumError } from "./errors.ts";

@@ -1,5 +1,5 @@
 import type { DescMethod } from "@bufbuild/protobuf";
-import type { Transport } from "@connectrpc/connect";
+import type { Transport } from "../bundled/connect.ts";
 
 /** What a credential may need to renew itself. */
 export interface Asking {

@@ -1,5 +1,5 @@
-import { Code } from "@connectrpc/connect";
-import type { Transport } from "@connectrpc/connect";
+import { Code } from "../bundled/connect.ts";
+import type { Transport } from "../bundled/connect.ts";
 import { LoginService } from "../../../../gen/atrium/login/v1/login_pb.ts";
 import { AtriumError } from "../errors.ts";
 import { isTransient, sleep } from "../retry.ts";

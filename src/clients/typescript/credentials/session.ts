@@ -1,4 +1,4 @@
-import { Code } from "@connectrpc/connect";
+import { Code } from "../bundled/connect.ts";
 import { AtriumError } from "../errors.ts";
 import { policyOf } from "../policy.ts";
 import type { Asking, Credential, Elevation } from "./credential.ts";

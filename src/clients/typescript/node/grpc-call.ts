@@ -2,12 +2,12 @@ import { constants } from "node:http2";
 import type { ClientHttp2Stream, IncomingHttpHeaders, IncomingHttpStatusHeader, OutgoingHttpHeaders } from "node:http2";
 import { create, isMessage } from "@bufbuild/protobuf";
 import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
-import { Code, ConnectError } from "@connectrpc/connect";
-import type { Transport, UnaryResponse } from "@connectrpc/connect";
+import { Code, ConnectError } from "../bundled/connect.ts";
+import type { Transport, UnaryResponse } from "../bundled/connect.ts";
 import { compressionGzip } from "@connectrpc/connect-node";
 import type { GrpcTransportOptions } from "@connectrpc/connect-node";
-import type { Serialization } from "@connectrpc/connect/protocol";
-import { validateResponseWithCompression, validateTrailer } from "@connectrpc/connect/protocol-grpc";
+import type { Serialization } from "../bundled/connect-grpc.ts";
+import { validateResponseWithCompression, validateTrailer } from "../bundled/connect-grpc.ts";
 
 /** What a transport knows of an rpc. */
 export interface GrpcMethod<I extends DescMessage, O extends DescMessage> {

@@ -1,8 +1,8 @@
 import type { DescMessage, DescMethodUnary } from "@bufbuild/protobuf";
 import { createGrpcTransport as createLibraryTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import type { GrpcTransportOptions } from "@connectrpc/connect-node";
-import type { Transport } from "@connectrpc/connect";
-import { createMethodSerializationLookup } from "@connectrpc/connect/protocol";
+import type { Transport } from "../bundled/connect.ts";
+import { createMethodSerializationLookup } from "../bundled/connect-grpc.ts";
 import { callUnary } from "./grpc-call.ts";
 import type { GrpcMethod } from "./grpc-call.ts";
 

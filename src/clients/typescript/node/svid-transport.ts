@@ -1,6 +1,6 @@
 import { X509Certificate, createPrivateKey } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
-import type { Transport } from "@connectrpc/connect";
+import type { Transport } from "../bundled/connect.ts";
 import { createGrpcTransport } from "./grpc-transport.ts";
 
 /** Options of {@link svidTransport}; the three files are PEM. */

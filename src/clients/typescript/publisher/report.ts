@@ -1,5 +1,5 @@
-import { Code, ConnectError } from "@connectrpc/connect";
-import { Webhook } from "standardwebhooks";
+import { Code, ConnectError } from "../bundled/connect.ts";
+import { Webhook } from "../bundled/standardwebhooks.ts";
 import { ErrorInfoSchema } from "../../../../gen/google/rpc/error_details_pb.ts";
 import { AtriumError } from "../errors.ts";
 import { isTransient, sleep, waitBefore } from "../retry.ts";

@@ -1,4 +1,14 @@
-import type { JWTPayload } from "jose";
+/** Claims of a token: those of RFC 7519 §4.1, and the service's own. */
+export interface Claims {
+  iss?: string;
+  sub?: string;
+  aud?: string | string[];
+  jti?: string;
+  nbf?: number;
+  exp?: number;
+  iat?: number;
+  [name: string]: unknown;
+}
 
 /** Who a token speaks for, and what it says they may do. */
 export interface Caller {
@@ -20,7 +30,7 @@ export interface Caller {
   /** The credential, where it is not a person's token. */
   principal: { type: string; id: string } | undefined;
   /** All claims; empty for a key or an automation token. */
-  claims: JWTPayload;
+  claims: Claims;
   token: string;
 }
 
@@ -32,7 +42,7 @@ function strings(value: unknown): readonly string[] {
 }
 
 /** The caller of a verified token. */
-export function callerOf(token: string, claims: JWTPayload): Caller {
+export function callerOf(token: string, claims: Claims): Caller {
   return {
     userUuid: claims.sub ?? null,
     orgUuid: String(claims["org"]),

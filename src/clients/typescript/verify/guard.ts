@@ -1,5 +1,5 @@
-import type { Interceptor } from "@connectrpc/connect";
-import { Code, ConnectError, createContextKey } from "@connectrpc/connect";
+import type { Interceptor } from "../bundled/connect.ts";
+import { Code, ConnectError, createContextKey } from "../bundled/connect.ts";
 import type { Caller } from "./caller.ts";
 import { TokenRefusal, unauthorized } from "./refusal.ts";
 import type { RefusalCode } from "./refusal.ts";

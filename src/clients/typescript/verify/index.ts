@@ -1,4 +1,4 @@
-export type { Caller } from "./caller.ts";
+export type { Caller, Claims } from "./caller.ts";
 export { callerKey, guard } from "./guard.ts";
 export type { Guard, Requirements } from "./guard.ts";
 export { TokenRefusal } from "./refusal.ts";

@@ -1,5 +1,5 @@
-import { importJWK } from "jose";
-import type { CryptoKey, JWK } from "jose";
+import { importJWK } from "../bundled/jose.ts";
+import type { CryptoKey, JWK } from "../bundled/jose.ts";
 import { Lru } from "../lru.ts";
 import { TokenRefusal } from "./refusal.ts";
 

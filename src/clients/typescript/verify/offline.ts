@@ -1,8 +1,7 @@
-import { compactVerify, decodeJwt, decodeProtectedHeader } from "jose";
-import type { JWTPayload } from "jose";
+import { compactVerify, decodeJwt, decodeProtectedHeader } from "../bundled/jose.ts";
 import { Lru } from "../lru.ts";
 import { callerOf } from "./caller.ts";
-import type { Caller } from "./caller.ts";
+import type { Caller, Claims } from "./caller.ts";
 import type { KeySets } from "./key-sets.ts";
 import { unauthorized } from "./refusal.ts";
 
@@ -70,7 +69,7 @@ export function createOffline({ issuer, orgs, maxAgeMs }: OfflineRules, keys: Ke
   }
 
   /** Whose keys verify a token: judged before a URL is made of it. */
-  function orgOf({ iss, org }: JWTPayload): string {
+  function orgOf({ iss, org }: Claims): string {
     if (iss !== issuer) throw unauthorized("The token comes from another issuer.");
     if (typeof org !== "string" || !UUID.test(org)) throw unauthorized("The token names no organization.");
     if (orgs?.has(org) === false) throw unauthorized("The token is of an organization that is not served here.");
@@ -78,7 +77,7 @@ export function createOffline({ issuer, orgs, maxAgeMs }: OfflineRules, keys: Ke
   }
 
   /** Until when the claims of a token hold. */
-  function endOf({ exp, iat, nbf, jti, sub }: JWTPayload, nowMs: number): number {
+  function endOf({ exp, iat, nbf, jti, sub }: Claims, nowMs: number): number {
     if (!isNumber(exp) || !isNumber(iat) || jti === undefined || sub === undefined)
       throw unauthorized("The token lacks a claim.");
     if (nowMs >= exp * 1_000) {
@@ -110,7 +109,7 @@ function headerOf(token: string): Header {
   return { kid, alg };
 }
 
-function claimsOf(token: string): JWTPayload {
+function claimsOf(token: string): Claims {
   try {
     return decodeJwt(token);
   } catch (error) {

@@ -1,4 +1,4 @@
-import { Code, createClient } from "@connectrpc/connect";
+import { Code, createClient } from "../bundled/connect.ts";
 import { AccessService } from "../../../../gen/atrium/access/v1/access_pb.ts";
 import { AtriumError } from "../errors.ts";
 import { Lru } from "../lru.ts";

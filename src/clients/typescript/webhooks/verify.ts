@@ -1,4 +1,4 @@
-import { Webhook, WebhookVerificationError } from "standardwebhooks";
+import { Webhook, WebhookVerificationError } from "../bundled/standardwebhooks.ts";
 import type { WebhookEvent } from "./events.ts";
 
 /** Headers of a request: the Fetch API's, or a record with names in lower case. */
