@@ -1,5 +1,7 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { AtriumError, isAtriumError, paginate } from "../../src/clients/typescript/index.ts";
+import { AtriumError, createAtrium, isAtriumError, paginate } from "../../src/clients/typescript/index.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { clientOf, signedIn } from "./support.ts";
@@ -89,6 +91,20 @@ describe("errors", () => {
 });
 
 describe("step-up", () => {
+  it("a service that is not reached, and an answer that does not arrive whole, are unavailable", async () => {
+    const nobody = createAtrium({ baseUrl: "http://127.0.0.1:9", retries: 0 });
+    await expect(nobody.access.getMe({})).rejects.toMatchObject({ errorCode: "unavailable", status: 0 });
+    const cut = createServer((_request, response) => {
+      response.writeHead(200, { "content-type": "application/proto", "content-length": "9" });
+      response.write("\n", () => response.destroy());
+    });
+    await new Promise<void>((resolve) => cut.listen(0, "127.0.0.1", resolve));
+    const { port } = cut.address() as AddressInfo;
+    const partly = createAtrium({ baseUrl: `http://127.0.0.1:${port}`, retries: 0 });
+    await expect(partly.access.getMe({})).rejects.toMatchObject({ errorCode: "unavailable", status: 0 });
+    cut.close();
+  });
+
   it("onStepUp runs once for calls that need it together, and the elevated token is used again", async () => {
     let asked = 0;
     const { atrium, network } = await signedIn(

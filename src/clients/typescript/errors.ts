@@ -23,6 +23,10 @@ const byConnectCode: Partial<Record<Code, ErrorCode>> = {
   [Code.ResourceExhausted]: "rate_limited",
 };
 
+/** Whether `fetch` got no whole answer: it throws a TypeError then, of which Connect makes an unknown error. */
+const isLost = ({ code, cause }: ConnectError): boolean =>
+  code === Code.Unknown && cause instanceof Error && cause.name === "TypeError";
+
 /**
  * Every failure of a call. It is a `ConnectError` with what the service says besides the code of the protocol. Its
  * `name` stays `ConnectError`, because `instanceof ConnectError` depends on it.
@@ -44,7 +48,8 @@ export class AtriumError extends ConnectError {
     this.details = failure.details;
     const [info] = failure.findDetails(ErrorInfoSchema);
     const { metadata } = failure;
-    this.errorCode = info?.reason.toLowerCase() ?? byConnectCode[failure.code] ?? "internal";
+    const code = isLost(failure) ? Code.Unavailable : failure.code;
+    this.errorCode = info?.reason.toLowerCase() ?? byConnectCode[code] ?? "internal";
     this.status = Number(info?.metadata["http_status"] ?? 0);
     this.requestId = metadata.get("x-request-id") ?? undefined;
     this.retryAfterMs = retryAfterMsOf(metadata.get("retry-after"), nowMs);
