@@ -12,9 +12,11 @@ export function pageOf(
   url: string | undefined,
 ): string {
   if (url === undefined) return baseUrl;
-  const { origin } = new URL(url);
+  const { origin, pathname } = new URL(url);
   const isAllowed = corsOrigins === "loopback" ? isLoopback(origin) : corsOrigins.includes(origin);
-  if (isAllowed || origin === new URL(baseUrl).origin) return url;
+  const own = new URL(baseUrl);
+  const isOwn = origin === own.origin && `${pathname}/`.startsWith(own.pathname.replace(/\/?$/u, "/"));
+  if (isAllowed || isOwn) return url;
   const message = "must be under the service's URL or an allowed origin";
   throw errors.validation({ fields: [{ field, code: "origin", message }] });
 }
