@@ -1,7 +1,11 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createVerifier, guard } from "../../src/clients/typescript/verify/index.ts";
+import type { ConnectRouter } from "@connectrpc/connect";
+import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { AccessService } from "../../gen/atrium/access/v1/access_pb.ts";
+import { AtriumError, bearer, createAtrium, session } from "../../src/clients/typescript/index.ts";
+import { callerKey, createVerifier, guard } from "../../src/clients/typescript/verify/index.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
@@ -185,6 +189,41 @@ describe("guard", () => {
     expect(theirs.body.code).toBe("step_up_required");
     expect(ours.headers.get("www-authenticate")).toBe(theirs.headers.get("www-authenticate"));
     expect((await answer({ elevated: true }, await elevate(app, token))).status).toBe(200);
+  });
+
+  it("a guard of a Connect server refuses as the service does, and lets a call in after a step-up", async () => {
+    const routes = (router: ConnectRouter): void => {
+      router.service(AccessService, {
+        getMe: (_request, { values }) => ({ orgName: values.get(callerKey)?.orgName ?? "" }),
+      });
+    };
+    const interceptors = [guard(verifierOf(), { elevated: true }).connect];
+    const server = createServer(connectNodeAdapter({ interceptors, routes }));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const anonymous = createAtrium({ baseUrl }).access.getMe({});
+    await expect(anonymous).rejects.toMatchObject({ errorCode: "unauthorized", status: 401 });
+
+    const token = await app.login();
+    const refusal = await createAtrium({ baseUrl, credential: bearer(token) })
+      .access.getMe({})
+      .catch(AtriumError.from);
+    const { orgUuid } = await verifierOf().verify(token);
+    const service = createAtrium({ baseUrl: app.url, credential: bearer(token) });
+    const theirs = await service.signingKeys.rotateSigningKey({ orgUuid }).catch(AtriumError.from);
+    const told = ({ errorCode, status, code, metadata }: AtriumError) => [
+      ...[errorCode, status, code],
+      metadata.get("www-authenticate"),
+    ];
+    expect(told(refusal as AtriumError)).toEqual(told(theirs as AtriumError));
+    expect(told(refusal as AtriumError)[0]).toBe("step_up_required");
+
+    const credential = session();
+    await credential.signIn({ accessToken: token, expiresIn: 900 });
+    const onStepUp = async () => ({ elevatedToken: await elevate(app, token), expiresIn: 900 });
+    const { orgName } = await createAtrium({ baseUrl, credential, onStepUp }).access.getMe({});
+    expect(orgName).toBe("Acme");
+    server.close();
   });
 
   it("a guard for administrators of an app asks the service", async () => {

@@ -1,5 +1,6 @@
 import type { Interceptor } from "../bundled/connect.ts";
 import { Code, ConnectError, createContextKey } from "../bundled/connect.ts";
+import { ErrorInfoSchema } from "../../../../gen/google/rpc/error_details_pb.ts";
 import type { Caller } from "./caller.ts";
 import { TokenRefusal, unauthorized } from "./refusal.ts";
 import type { RefusalCode } from "./refusal.ts";
@@ -13,7 +14,7 @@ export interface Requirements {
   entitlements?: readonly string[];
   /** A step-up. */
   elevated?: boolean;
-  /** Administration of this app; the service is always asked. */
+  /** Administration of this app, which platform admins have of every one; the service is always asked. */
   appAdmin?: string;
 }
 
@@ -107,13 +108,19 @@ export function guard(verifier: Verifier, requirements: Requirements = {}): Guar
       try {
         request.contextValues.set(callerKey, await check(request.header.get("authorization")));
       } catch (error) {
-        if (!(error instanceof TokenRefusal)) throw error;
-        const { "content-type": _, ...headers } = error.headers;
-        throw new ConnectError(error.message, CONNECT_CODES[error.errorCode], headers, undefined, error);
+        throw error instanceof TokenRefusal ? connectErrorOf(error) : error;
       }
       return next(request);
     },
   };
+}
+
+/** The error with the detail by which clients tell a step-up from a refusal, as the service sends it. */
+function connectErrorOf(refusal: TokenRefusal): ConnectError {
+  const { errorCode, message, status } = refusal;
+  const { "content-type": _, ...headers } = refusal.headers;
+  const value = { reason: errorCode.toUpperCase(), domain: "atrium", metadata: { http_status: String(status) } };
+  return new ConnectError(message, CONNECT_CODES[errorCode], headers, [{ desc: ErrorInfoSchema, value }], refusal);
 }
 
 /** @throws {forbidden} @throws {step_up_required} */
