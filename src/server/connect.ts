@@ -12,6 +12,7 @@ import { codeOf, connectError, detailsOf, headersOf } from "./codes.ts";
 import { MAX_TIMEOUT_MS } from "./deadline.ts";
 import type { Gate } from "./gate/index.ts";
 import { gzipMessages } from "./gzip.ts";
+import { isUnknownCompression } from "./patches/connect-error-messages.ts";
 import { onSentError } from "./patches/connect-sent-error.ts";
 import type { StreamCall, UnaryCall } from "./pipeline.ts";
 import type { Policy } from "./policy.ts";
@@ -87,6 +88,8 @@ function mapSentErrors(context: HandlerContext, call: Call, policy: Policy, gate
     const refusal = call.message === undefined ? gate.refusal(policy, call) : undefined;
     const error = fail(refusal ?? sent, call);
     const { code } = sent;
+    // Connect takes the headers of its protocols out of the metadata of errors.
+    if (isUnknownCompression(sent)) context.responseHeader.set(acceptedBy(context), gzipMessages.name);
     Object.assign(sent, {
       code: refusal === undefined && code === Code.Unimplemented ? code : codeOf(error),
       rawMessage: error.message,
@@ -94,6 +97,12 @@ function mapSentErrors(context: HandlerContext, call: Call, policy: Policy, gate
     });
     for (const [name, value] of Object.entries(headersOf(error))) sent.metadata.set(name, value);
   });
+}
+
+/** The header that names the compressions a protocol takes. */
+function acceptedBy({ protocolName, method }: HandlerContext): string {
+  if (protocolName !== "connect") return "grpc-accept-encoding";
+  return method.methodKind === "unary" ? "accept-encoding" : "connect-accept-encoding";
 }
 
 function unary(run: UnaryCall, fail: Fail): UnaryCall {
