@@ -9,6 +9,7 @@ import { nodeHeaders } from "./adapter.ts";
 import type { Call } from "./call.ts";
 import { codeOf, connectError, headersOf } from "./codes.ts";
 import type { Gate } from "./gate/index.ts";
+import { isGrpcWebText } from "./grpc-web-text.ts";
 import type { Fail } from "./reporter.ts";
 
 const noProcedure: ErrorRow = [404, "unimplemented", "No such procedure."];
@@ -53,7 +54,8 @@ export function refuseUnknown(
   }
   const trailer = new Headers();
   setTrailerStatus(trailer, connectError(error));
-  const type = call.protocol === "grpc" ? "application/grpc" : "application/grpc-web+proto";
+  const web = isGrpcWebText(call.header("content-type") ?? "") ? "application/grpc-web-text" : "application/grpc-web";
+  const type = call.protocol === "grpc" ? "application/grpc" : `${web}+proto`;
   trailersOnly(response, { ...extra, ...nodeHeaders(trailer), "content-type": type });
   return 200;
 }

@@ -9,6 +9,7 @@ import { universalRequest, writeResponse } from "./adapter.ts";
 import { Call } from "./call.ts";
 import type { AddressOf, Protocol } from "./call.ts";
 import type { Cors } from "./cors.ts";
+import { callWithText, isGrpcWebText } from "./grpc-web-text.ts";
 import type { Policy } from "./policy.ts";
 import { NOSNIFF, printError } from "./print.ts";
 import type { Fail } from "./reporter.ts";
@@ -145,7 +146,8 @@ function procedure(path: string, call: Call, request: NodeRequest, response: Nod
     return void (response as ServerResponse).writeHead(204, { ...extra, allow: allowed }).end();
   call.policy = table.policyOf(handler);
   const { methodKind } = handler.method;
-  handler(universalRequest(request, response, call))
+  const asked = universalRequest(request, response, call);
+  (isGrpcWebText(type) ? callWithText(handler, asked) : handler(asked))
     .then(async (answer) => {
       if (methodKind === "unary") await bodyArrived(request);
       if (answer.status < 400 || call.errorCode !== "")
@@ -172,8 +174,9 @@ function methodsOf({ allowedMethods }: UniversalHandler): string {
 }
 
 function protocolOf(type: string): Protocol {
-  if (!type.startsWith("application/grpc")) return "connect";
-  return type.startsWith("application/grpc-web") ? "grpc-web" : "grpc";
+  const lower = type.toLowerCase();
+  if (!lower.startsWith("application/grpc")) return "connect";
+  return lower.startsWith("application/grpc-web") ? "grpc-web" : "grpc";
 }
 
 /** Returns the headers of every response. */
