@@ -16,7 +16,6 @@ import { createIdempotencyStore } from "../platform/idempotency.ts";
 import { limiterDatabase, createLimiter } from "../platform/limits/index.ts";
 import { createMetrics } from "../platform/metrics.ts";
 import { createGuardedClient } from "../platform/outgoing/client.ts";
-import { createMailer } from "../platform/outgoing/mail.ts";
 import { createMailbox, noMail } from "../platform/outgoing/mailbox.ts";
 import { createMailHandler, mailRetry, MAIL_SEND } from "../platform/outgoing/mail-outbox.ts";
 import { retryWhileUnavailable } from "../platform/retry.ts";
@@ -87,7 +86,11 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
   const idempotency = createIdempotencyStore({ database, clock, random, sealer, log });
   const metrics = createMetrics({ defaults: true });
   const { off, smtpUrl, from } = config.mail;
-  const mailer = off || smtpUrl === undefined ? undefined : createMailer({ smtpUrl, from });
+  // Loaded only where it is used.
+  const mailer =
+    off || smtpUrl === undefined
+      ? undefined
+      : (await import("../platform/outgoing/mail.ts")).createMailer({ smtpUrl, from });
   // Mails of the mailbox carry live tokens: production never has one.
   const mailbox = off || smtpUrl !== undefined || !config.development ? undefined : createMailbox(database, clock);
   const sink = mailer ?? mailbox ?? noMail;

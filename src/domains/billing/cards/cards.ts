@@ -54,7 +54,7 @@ export function createCards({ database, clock, random, events }: BillingDeps, pr
       const wish = readWish(body);
       const holder = holderOf(context.caller);
       const name = providers.nameOf(wish.provider);
-      const provider = providers.get(name);
+      const provider = await providers.get(name);
       const key = `customer-${holder.orgUuid}-${holder.userUuid}`;
       const isDeclined = (error: unknown): boolean => error instanceof MethodDeclined;
       try {
@@ -125,7 +125,8 @@ export function createCards({ database, clock, random, events }: BillingDeps, pr
       });
       const customer = await store.customerOf(database, holder, card.provider);
       if (customer === undefined) return;
-      await providers.call(() => providers.get(card.provider).detachMethod(customer, card.externalId));
+      const provider = await providers.get(card.provider);
+      await providers.call(() => provider.detachMethod(customer, card.externalId));
     },
   };
 }

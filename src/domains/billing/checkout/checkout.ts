@@ -82,7 +82,8 @@ export function createCheckout(
       cancelUrl: pages.cancel,
       expiresAt,
     };
-    return providers.call(() => providers.get(provider).openCheckout(order));
+    const { openCheckout } = await providers.get(provider);
+    return providers.call(() => openCheckout(order));
   }
 
   /** Opens the session of a claimed checkout and stores it; frees the claim when either fails. */
@@ -140,7 +141,8 @@ export function createCheckout(
         const present = view(quote);
         if (present !== undefined) return present;
         const provider = wanted ?? providers.standard();
-        providers.get(provider);
+        // Those who wait for the session below wait for the provider alone, not for its SDK to load.
+        await providers.get(provider);
         const times = {
           at: dateOf(clock),
           staleBefore: dateOf(clock, -CLAIM_MS),

@@ -47,7 +47,7 @@ export function createPortal(
       const page = pageOf(config, "return_url", returnUrl);
       const known = await store.customersOf(database, orgUuid, context.caller.userUuid ?? null);
       const name = choose(wish, known);
-      const provider = providers.get(name);
+      const provider = await providers.get(name);
       const customer = known.get(name);
       if (customer === undefined) throw billingErrors.unknownCustomer();
       const subscriptions = await store.liveSubscriptions(database, orgUuid, name);

@@ -44,7 +44,7 @@ export function createAccount(
       const present = await store.findSubscription(database, orgUuid, id);
       if (present === undefined || present.status === "canceled") throw billingErrors.subscriptionNotFound();
       if (present.cancelAtPeriodEnd) return present;
-      const provider = providers.get(providers.nameOf(present.provider));
+      const provider = await providers.get(providers.nameOf(present.provider));
       await providers.call(() => provider.cancelSubscription(present.externalId));
       return context.transaction(async (tx) => {
         const row = await store.markEnding(tx, orgUuid, id);

@@ -87,7 +87,7 @@ export function createSubscriptionEnd(
       const present = await store.findSubscription(database.background, orgUuid, id);
       if (present === undefined || present.status === "canceled" || present.cancelAtPeriodEnd) return;
       try {
-        const provider = providers.get(providers.nameOf(present.provider));
+        const provider = await providers.get(providers.nameOf(present.provider));
         await providers.call(
           () => provider.cancelSubscription(present.externalId),
           (error) => error instanceof UnknownSubscription,

@@ -78,7 +78,7 @@ export function createInbox({ database, clock, log }: BillingDeps, providers: Pr
      */
     async receive(context: RequestContext, name: string, body: Uint8Array, headers: Headers): Promise<void> {
       const provider = providers.nameOf(name);
-      const { readEvent, signatureHeader } = providers.get(provider);
+      const { readEvent, signatureHeader } = await providers.get(provider);
       const raw = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
       const event = readEvent(raw, headers.get(signatureHeader), clock.now());
       if (event === undefined) throw new ServiceError(PROVIDER_ERRORS.signatureInvalid);

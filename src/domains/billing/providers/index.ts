@@ -1,18 +1,30 @@
-import type { Config } from "../../../platform/config/types.ts";
+import type { Config, Provider } from "../../../platform/config/types.ts";
 import { ServiceError } from "../../../platform/errors.ts";
-import { createPaddle } from "./paddle.ts";
 import { PROVIDER_ERRORS, PROVIDER_NAMES } from "./provider.ts";
 import type { PaymentProvider, ProviderName } from "./provider.ts";
-import { createStripe } from "./stripe.ts";
 
 export { MethodDeclined, PROVIDER_ERRORS, PROVIDER_NAMES, UnknownCustomer, UnknownSubscription } from "./provider.ts";
 export type { Fact, PaymentProvider, ProviderEvent, ProviderName } from "./provider.ts";
 
+/** Their SDKs are loaded with the first call: together they take 30 MB. */
+const load = {
+  stripe: async (settings: Provider): Promise<PaymentProvider> => (await import("./stripe.ts")).createStripe(settings),
+  paddle: async (settings: Provider): Promise<PaymentProvider> => (await import("./paddle.ts")).createPaddle(settings),
+} as const;
+
 /** The payment providers that are configured. */
 export function createProviders({ stripe, paddle }: Pick<Config, "stripe" | "paddle">) {
-  const configured = new Map<ProviderName, PaymentProvider>();
-  if (stripe !== undefined) configured.set("stripe", createStripe(stripe));
-  if (paddle !== undefined) configured.set("paddle", createPaddle(paddle));
+  const configured = new Map<ProviderName, Provider>();
+  if (stripe !== undefined) configured.set("stripe", stripe);
+  if (paddle !== undefined) configured.set("paddle", paddle);
+  const loaded = new Map<ProviderName, Promise<PaymentProvider>>();
+
+  /** @throws {provider_not_configured} when it is not configured */
+  function settingsOf(name: ProviderName): Provider {
+    const settings = configured.get(name);
+    if (settings === undefined) throw new ServiceError(PROVIDER_ERRORS.notConfigured);
+    return settings;
+  }
 
   /** @throws {provider_unknown} for another name than the two */
   function nameOf(name: string): ProviderName {
@@ -34,9 +46,13 @@ export function createProviders({ stripe, paddle }: Pick<Config, "stripe" | "pad
     standard: (): ProviderName => (configured.size === 1 && configured.has("paddle") ? "paddle" : "stripe"),
 
     /** @throws {provider_not_configured} when it is not configured */
-    get(name: ProviderName): PaymentProvider {
-      const provider = configured.get(name);
-      if (provider === undefined) throw new ServiceError(PROVIDER_ERRORS.notConfigured);
+    demand: (name: ProviderName): void => void settingsOf(name),
+
+    /** @throws {provider_not_configured} when it is not configured */
+    async get(name: ProviderName): Promise<PaymentProvider> {
+      const settings = settingsOf(name);
+      let provider = loaded.get(name);
+      if (provider === undefined) loaded.set(name, (provider = load[name](settings)));
       return provider;
     },
 

@@ -37,7 +37,7 @@ export function createReconciliations(
      */
     async request(context: CallerContext, { provider, from, to }: ReconciliationWish): Promise<string> {
       const names = provider === undefined ? providers.names() : [providers.nameOf(provider)];
-      for (const name of names.length === 0 ? [providers.standard()] : names) providers.get(name);
+      for (const name of names.length === 0 ? [providers.standard()] : names) providers.demand(name);
       const end = to ?? dateOf(clock);
       const start = from ?? new Date(end.getTime() - PERIOD_MS);
       if (start.getTime() > end.getTime())
@@ -76,7 +76,8 @@ export function createReconciliations(
       if (run === undefined || run.finished) return false;
       const [name, ...rest] = run.providers;
       if (name === undefined || !providers.isConfigured(name)) return advance(rest, null, 0, 0);
-      const page = await providers.get(name).listEvents(run.start, run.end, run.position);
+      const provider = await providers.get(name);
+      const page = await provider.listEvents(run.start, run.end, run.position);
       let repaired = 0;
       for (const { event, body } of page.events) if (await inbox.keep(name, event, body)) repaired++;
       if (repaired > 0) log.warn({ provider: name, repaired }, "Events of a payment provider had been missed");
