@@ -28,6 +28,7 @@ describeInBrowser("the marketplace", () => {
     await dialog.getByRole("button", { name: "Create" }).click();
     publisher.useSecret(await savedSecret(page));
     await page.goto(`${here.url}/console/platform/approvals`);
+    await page.getByRole("searchbox", { name: "Search apps" }).fill(name.slice(0, 3));
     await rowButton(page, name, "Reject").waitFor();
     await rowButton(page, name, "Approve").click();
     await page.getByText("App approved").waitFor();
@@ -232,9 +233,7 @@ describeInBrowser("the marketplace", () => {
     try {
       const { install: buy } = await market.offer(() => ({ status: 503, headers: { "retry-after": "60" } }));
       const { install_id: installId } = (await buy()).body as { install_id: string };
-      const page = await here.open("/sign-in");
-      await here.signIn(page);
-      await page.goto(`${here.url}/console/installs/${installId}`);
+      const page = await here.at(`installs/${installId}`);
       const last = page.getByRole("list", { name: "Timeline" }).getByRole("listitem").last();
       await last.getByText("An attempt to reach the publisher failed").waitFor();
       await last.getByText(/^Next attempt in (?:1 min )?\d+ s$/u).waitFor();

@@ -37,15 +37,7 @@ export default function ApiKeys() {
         caption="API keys"
         things="API keys"
         method={CredentialsService.method.listApiKeys}
-        searchable
-        request={({ q, sort, limit, offset }) => ({
-          orgUuid,
-          limit,
-          offset,
-          ...(q !== "" && { q }),
-          ...(sort !== "" && { sort }),
-        })}
-        rows={({ data }) => data}
+        input={{ orgUuid }}
         rowKey={({ keyId }) => keyId}
         columns={[
           { header: "Name", sort: "name", cell: ({ name }) => name, csv: ({ name }) => name },

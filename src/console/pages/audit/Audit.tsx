@@ -48,21 +48,7 @@ export default function Audit() {
         caption="Audit events"
         things="events"
         method={AuthEventsService.method.listAuditEvents}
-        searchable
-        request={({ q, sort, filters, limit, offset }) => ({
-          orgUuid,
-          limit,
-          offset,
-          ...(q !== "" && { q }),
-          ...(sort !== "" && { sort }),
-          ...(filters["actor"] !== undefined && { actor: filters["actor"] }),
-          ...(filters["type"] !== undefined && { type: filters["type"] }),
-          ...(filters["outcome"] !== undefined && { outcome: filters["outcome"] }),
-          ...(filters["user_uuid"] !== undefined && { userUuid: filters["user_uuid"] }),
-          ...(filters["from"] !== undefined && { from: filters["from"] }),
-          ...(filters["to"] !== undefined && { to: filters["to"] }),
-        })}
-        rows={({ data }) => data}
+        input={{ orgUuid }}
         rowKey={({ eventId }) => eventId}
         filters={[
           {

@@ -16,16 +16,7 @@ export function Payments() {
         caption="Payments"
         things="payments"
         method={BillingService.method.listHistory}
-        request={({ q, sort, filters, limit, offset }) => ({
-          limit,
-          offset,
-          ...(q !== "" && { q }),
-          ...(sort !== "" && { sort }),
-          ...(filters["status"] !== undefined && { status: filters["status"] }),
-        })}
-        rows={({ data }) => data}
         rowKey={({ id }) => String(id)}
-        searchable
         filters={[{ name: "status", label: "Status", values: STATUSES.map((status) => [status, inWords(status)]) }]}
         columns={[
           { header: "Date", sort: "created_at", time: ({ createdAt }) => createdAt },

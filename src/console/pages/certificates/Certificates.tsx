@@ -73,7 +73,6 @@ function Issuing({ ca }: { ca: Ca }) {
         caption="Certificates"
         things="certificates"
         method={MtlsCaService.method.listCertificates}
-        searchable
         filters={[
           {
             name: "status",
@@ -85,15 +84,7 @@ function Issuing({ ca }: { ca: Ca }) {
             ],
           },
         ]}
-        request={({ q, sort, filters, limit, offset }) => ({
-          orgUuid,
-          limit,
-          offset,
-          ...(q !== "" && { q }),
-          ...(sort !== "" && { sort }),
-          ...(filters["status"] !== undefined && { status: filters["status"] }),
-        })}
-        rows={({ data }) => data}
+        input={{ orgUuid }}
         rowKey={({ certUuid }) => certUuid}
         columns={[
           {

@@ -57,17 +57,8 @@ export default function Delegated() {
         caption="Automation tokens"
         things="automation tokens"
         method={ServiceIdentitiesService.method.listAutomationTokens}
-        request={({ q, sort, filters, limit, offset }) => ({
-          orgUuid,
-          limit,
-          offset,
-          ...(q !== "" && { q }),
-          ...(sort !== "" && { sort }),
-          ...(filters["identity_id"] !== undefined && { identityId: filters["identity_id"] }),
-        })}
-        rows={({ data }) => data}
+        input={{ orgUuid }}
         rowKey={({ tokenId }) => tokenId}
-        searchable
         filters={[
           {
             name: "identity_id",

@@ -37,15 +37,7 @@ export default function Identities() {
         caption="Service identities"
         things="service identities"
         method={ServiceIdentitiesService.method.listServiceIdentities}
-        searchable
-        request={({ q, sort, limit, offset }) => ({
-          orgUuid,
-          limit,
-          offset,
-          ...(q !== "" && { q }),
-          ...(sort !== "" && { sort }),
-        })}
-        rows={({ data }) => data}
+        input={{ orgUuid }}
         rowKey={({ identityId }) => identityId}
         columns={[
           {

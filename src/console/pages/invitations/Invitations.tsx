@@ -35,15 +35,7 @@ export default function Invitations() {
         caption="Invitations"
         things="invitations"
         method={UsersService.method.listInvitations}
-        request={({ q, sort, limit, offset }) => ({
-          orgUuid,
-          limit,
-          offset,
-          ...(q !== "" && { q }),
-          ...(sort !== "" && { sort }),
-        })}
-        searchable
-        rows={({ data }) => data}
+        input={{ orgUuid }}
         rowKey={({ invitationId }) => invitationId}
         columns={[
           { header: "Email", sort: "email", cell: ({ email }) => email, csv: ({ email }) => email },

@@ -31,14 +31,6 @@ export default function Sessions() {
         caption="Your sessions"
         things="sessions"
         method={LoginService.method.listOwnSessions}
-        request={({ q, sort, limit, offset }) => ({
-          limit,
-          offset,
-          ...(q !== "" && { q }),
-          ...(sort !== "" && { sort }),
-        })}
-        searchable
-        rows={({ data }) => data}
         rowKey={({ sessionId }) => sessionId}
         columns={[
           {
@@ -88,8 +80,8 @@ export default function Sessions() {
         }}
       />
       <SignOutEverywhere butHere open={asking} onClose={() => setAsking(false)} />
-      <CodeSample http="GET /api/auth/sessions" />
       <Accounts />
+      <CodeSample http="GET /api/auth/sessions" />
     </Page>
   );
 }

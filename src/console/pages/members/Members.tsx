@@ -33,16 +33,7 @@ export default function Members() {
         caption="Members"
         things="members"
         method={UsersService.method.listUsers}
-        request={({ q, sort, filters, limit, offset }) => ({
-          limit,
-          offset,
-          ...(q !== "" && { q }),
-          ...(sort !== "" && { sort }),
-          ...(filters["status"] !== undefined && { status: filters["status"] }),
-        })}
-        rows={({ data }) => data}
         rowKey={({ userUuid }) => userUuid}
-        searchable
         filters={[
           {
             name: "status",

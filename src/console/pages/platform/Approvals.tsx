@@ -4,7 +4,7 @@ import { PublisherService } from "../../../../gen/atrium/marketplace/v1/publishe
 import { Status } from "../../widgets/Badge.tsx";
 import { Button } from "../../widgets/Button.tsx";
 import { Dialog, SubmitActions } from "../../widgets/Dialog.tsx";
-import { Input } from "../../widgets/form/Field.tsx";
+import { FormBody, Input } from "../../widgets/form/Field.tsx";
 import { FailureNotice } from "../../widgets/Notice.tsx";
 import { Page } from "../../widgets/Page.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
@@ -27,16 +27,10 @@ export default function Approvals() {
         caption="Apps"
         things="apps"
         method={PublisherService.method.listAllApps}
-        request={({ filters, limit, offset }) => ({
-          limit,
-          offset,
-          ...(filters["status"] !== undefined && { status: filters["status"] }),
-        })}
-        rows={({ data }) => data}
         rowKey={({ appId }) => appId}
         filters={[{ name: "status", label: "Status", values: STATUSES.map((status) => [status, inWords(status)]) }]}
         columns={[
-          { header: "App", cell: ({ name }) => name, csv: ({ name }) => name },
+          { header: "App", sort: "name", cell: ({ name }) => name, csv: ({ name }) => name },
           { header: "Slug", cell: ({ slug }) => <code>{slug}</code>, csv: ({ slug }) => slug },
           { header: "Publisher", cell: ({ publisher }) => publisher?.name, csv: ({ publisher }) => publisher?.name },
           { header: "From", cell: ({ basePriceCents, currency }) => money(basePriceCents, currency), right: true },
@@ -58,7 +52,7 @@ export default function Approvals() {
       />
       {rejected !== undefined && (
         <Dialog title={`Reject ${rejected.name}`} open dirty={reason !== ""} onClose={() => setRejected(undefined)}>
-          <form
+          <FormBody
             onSubmit={(event) => {
               event.preventDefault();
               void reject
@@ -68,7 +62,7 @@ export default function Approvals() {
           >
             <Input label="Reason" value={reason} onChange={setReason} />
             <SubmitActions call={reject} verb="Reject" look="danger" onCancel={() => setRejected(undefined)} />
-          </form>
+          </FormBody>
         </Dialog>
       )}
     </Page>

@@ -24,16 +24,7 @@ export default function CloudTargets() {
         caption="Cloud targets"
         things="cloud targets"
         method={PublisherService.method.listCloudTargets}
-        request={({ q, sort, filters, limit, offset }) => ({
-          limit,
-          offset,
-          ...(q !== "" && { q }),
-          ...(sort !== "" && { sort }),
-          ...(filters["status"] !== undefined && { status: filters["status"] }),
-        })}
-        rows={({ data }) => data}
         rowKey={({ targetId }) => targetId}
-        searchable
         filters={[
           {
             name: "status",

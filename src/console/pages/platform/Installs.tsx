@@ -18,16 +18,7 @@ export default function Installs() {
         caption="All installs"
         things="installs"
         method={PublisherService.method.listAllInstalls}
-        request={({ q, sort, filters, limit, offset }) => ({
-          limit,
-          offset,
-          ...(q !== "" && { q }),
-          ...(sort !== "" && { sort }),
-          ...(filters["status"] !== undefined && { status: filters["status"] }),
-        })}
-        rows={({ data }) => data}
         rowKey={({ installId }) => installId}
-        searchable
         filters={[{ name: "status", label: "Status", values: STATUSES.map((status) => [status, inWords(status)]) }]}
         columns={[
           { header: "App", cell: ({ app }) => app?.name, csv: ({ app }) => app?.name },

@@ -23,10 +23,7 @@ export default function Organizations() {
         caption="Organizations"
         things="organizations"
         method={OperatorService.method.listAllOrganizations}
-        request={({ q, limit, offset }) => ({ limit, offset, ...(q !== "" && { q }) })}
-        rows={({ data }) => data}
         rowKey={({ orgUuid }) => orgUuid}
-        searchable
         columns={[
           { header: "Name", cell: ({ name }) => name, csv: ({ name }) => name },
           {

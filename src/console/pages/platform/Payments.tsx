@@ -33,8 +33,6 @@ export default function Payments() {
         caption="Unmatched payments"
         things="payments"
         method={BillingService.method.listUnmatchedPayments}
-        request={({ limit, offset }) => ({ limit, offset })}
-        rows={({ data }) => data}
         rowKey={({ eventId }) => eventId}
         columns={[
           { header: "Provider", cell: ({ provider }) => inWords(provider), csv: ({ provider }) => provider },

@@ -31,16 +31,7 @@ export default function Prices() {
         caption="Prices"
         things="prices"
         method={BillingService.method.listPrices}
-        request={({ q, sort, filters, limit, offset }) => ({
-          limit,
-          offset,
-          ...(q !== "" && { q }),
-          ...(sort !== "" && { sort }),
-          ...(filters["active"] !== undefined && { active: filters["active"] === "true" }),
-        })}
-        rows={({ data }) => data}
         rowKey={({ priceId }) => String(priceId)}
-        searchable
         filters={[
           {
             name: "active",

@@ -34,8 +34,6 @@ export default function Retention() {
         caption="Retention"
         things="organizations"
         method={OperatorService.method.getConfig}
-        request={({ limit, offset }) => ({ limit, offset })}
-        rows={({ data }) => data}
         rowKey={({ orgUuid }) => orgUuid}
         columns={[
           { header: "Organization", cell: ({ orgUuid }) => nameOf(orgUuid), csv: ({ orgUuid }) => orgUuid },

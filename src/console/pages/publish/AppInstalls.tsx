@@ -53,14 +53,7 @@ export function AppInstalls({ app }: { app: App }) {
           caption="Installs"
           things="installs"
           method={PublisherService.method.listAppInstalls}
-          request={({ sort, filters, limit, offset }) => ({
-            appId,
-            limit,
-            offset,
-            ...(sort !== "" && { sort }),
-            ...(filters["status"] !== undefined && { status: filters["status"] }),
-          })}
-          rows={({ data }) => data}
+          input={{ appId }}
           rowKey={({ installId }) => installId}
           filters={[{ name: "status", label: "Status", values: STATUSES.map((status) => [status, inWords(status)]) }]}
           columns={[

@@ -37,17 +37,12 @@ export default function MyApps() {
         caption="My apps"
         things="apps"
         method={PublisherService.method.listApps}
-        request={({ filters, limit, offset }) => ({
-          limit,
-          offset,
-          ...(filters["status"] !== undefined && { status: filters["status"] }),
-        })}
-        rows={({ data }) => data}
         rowKey={({ appId }) => appId}
         filters={[{ name: "status", label: "Status", values: STATUSES.map((status) => [status, inWords(status)]) }]}
         columns={[
           {
             header: "App",
+            sort: "name",
             cell: ({ appId, name }) => <Link to={`/console/publish/${appId}`}>{name}</Link>,
             csv: ({ name }) => name,
           },

@@ -73,16 +73,8 @@ function Details({ role: { id, name } }: { role: RoleMessage }) {
           caption="Members"
           things="members"
           method={UsersService.method.listUsers}
-          request={({ q, sort, limit, offset }) => ({
-            roleId: id,
-            limit,
-            offset,
-            ...(q !== "" && { q }),
-            ...(sort !== "" && { sort }),
-          })}
-          rows={({ data }) => data}
+          input={{ roleId: id }}
           rowKey={({ userUuid }) => userUuid}
-          searchable
           columns={[
             {
               header: "Email",

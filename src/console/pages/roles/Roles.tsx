@@ -37,15 +37,7 @@ export default function Roles() {
         caption="Roles"
         things="roles"
         method={RbacService.method.listRoles}
-        request={({ q, sort, limit, offset }) => ({
-          limit,
-          offset,
-          ...(q !== "" && { q }),
-          ...(sort !== "" && { sort }),
-        })}
-        rows={({ data }) => data}
         rowKey={({ id }) => String(id)}
-        searchable
         columns={[
           {
             header: "Name",

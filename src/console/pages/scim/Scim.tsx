@@ -76,15 +76,7 @@ export default function Scim() {
         caption="SCIM tokens"
         things="tokens"
         method={CredentialsService.method.listScimTokens}
-        searchable
-        request={({ q, sort, limit, offset }) => ({
-          orgUuid,
-          limit,
-          offset,
-          ...(q !== "" && { q }),
-          ...(sort !== "" && { sort }),
-        })}
-        rows={({ data }) => data}
+        input={{ orgUuid }}
         rowKey={({ tokenId }) => tokenId}
         columns={[
           { header: "Name", sort: "name", cell: ({ name }) => name, csv: ({ name }) => name },
@@ -106,17 +98,15 @@ export default function Scim() {
         }}
       />
       <Section title="Attribute mapping">
-        <div className={style["frame"]}>
-          <Rows
-            caption="Attribute mapping"
-            rows={MAPPING}
-            rowKey={([attribute]) => attribute}
-            columns={[
-              { header: "Attribute", cell: ([attribute]) => <code>{attribute}</code> },
-              { header: "Becomes", cell: ([, becomes]) => becomes },
-            ]}
-          />
-        </div>
+        <Rows
+          caption="Attribute mapping"
+          rows={MAPPING}
+          rowKey={([attribute]) => attribute}
+          columns={[
+            { header: "Attribute", cell: ([attribute]) => <code>{attribute}</code> },
+            { header: "Becomes", cell: ([, becomes]) => becomes },
+          ]}
+        />
       </Section>
       <TeamsOfDirectories />
       <Events />
@@ -191,27 +181,25 @@ function Events() {
           const own = data.filter(({ type }) => type.startsWith("scim."));
           if (own.length === 0) return <p>No directory has done anything yet.</p>;
           return (
-            <div className={style["frame"]}>
-              <Rows
-                caption="Last events"
-                rows={own}
-                rowKey={({ eventId }) => eventId}
-                columns={[
-                  { header: "Event", cell: ({ type }) => type },
-                  { header: "Outcome", cell: ({ outcome }) => <Status of={outcome} /> },
-                  {
-                    header: "What",
-                    cell: ({ metadata, resourceId }) =>
-                      people.get(resourceId ?? "") ??
-                      textOf(metadata?.["user_name"]) ??
-                      textOf(metadata?.["display_name"]) ??
-                      resourceId ??
-                      "–",
-                  },
-                  { header: "Time", time: ({ createdAt }) => createdAt },
-                ]}
-              />
-            </div>
+            <Rows
+              caption="Last events"
+              rows={own}
+              rowKey={({ eventId }) => eventId}
+              columns={[
+                { header: "Event", cell: ({ type }) => type },
+                { header: "Outcome", cell: ({ outcome }) => <Status of={outcome} /> },
+                {
+                  header: "What",
+                  cell: ({ metadata, resourceId }) =>
+                    people.get(resourceId ?? "") ??
+                    textOf(metadata?.["user_name"]) ??
+                    textOf(metadata?.["display_name"]) ??
+                    resourceId ??
+                    "–",
+                },
+                { header: "Time", time: ({ createdAt }) => createdAt },
+              ]}
+            />
           );
         }}
       </Answer>

@@ -53,17 +53,7 @@ export default function SessionInventory() {
         caption="Sessions"
         things="sessions"
         method={SessionsService.method.listOrganizationSessions}
-        request={({ q, sort, limit, offset, filters }) => ({
-          orgUuid,
-          limit,
-          offset,
-          ...(q !== "" && { q }),
-          ...(sort !== "" && { sort }),
-          ...(filters["user_uuid"] !== undefined && { userUuid: filters["user_uuid"] }),
-          ...(filters["device_uuid"] !== undefined && { deviceUuid: filters["device_uuid"] }),
-          ...(filters["status"] !== undefined && { status: filters["status"] }),
-        })}
-        searchable
+        input={{ orgUuid }}
         filters={[
           { name: "user_uuid", label: "Person", values: [...people] },
           { name: "device_uuid", label: "Device", values: [] },
@@ -76,7 +66,6 @@ export default function SessionInventory() {
             ],
           },
         ]}
-        rows={({ data }) => data}
         rowKey={({ sessionId }) => sessionId}
         columns={[
           {

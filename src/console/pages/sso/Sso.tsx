@@ -42,15 +42,7 @@ export default function Sso() {
         caption="Connections"
         things="connections"
         method={OidcService.method.listConnections}
-        searchable
-        request={({ q, sort, limit, offset }) => ({
-          orgUuid,
-          limit,
-          offset,
-          ...(q !== "" && { q }),
-          ...(sort !== "" && { sort }),
-        })}
-        rows={({ data }) => data}
+        input={{ orgUuid }}
         rowKey={({ connectionUuid }) => connectionUuid}
         columns={[
           { header: "Name", sort: "name", cell: ({ name }) => name, csv: ({ name }) => name },

@@ -32,11 +32,11 @@ export default function Templates() {
       about="HTML documents with placeholders. A value can never change the structure of a document."
       actions={
         <>
-          <ButtonLink to="/console/variables">Variables</ButtonLink>
-          <Button onClick={() => setOpen("cv")}>Curriculum vitae</Button>
           <Button look="primary" data-create onClick={() => setOpen("create")}>
             Create template
           </Button>
+          <ButtonLink to="/console/variables">Variables</ButtonLink>
+          <Button onClick={() => setOpen("cv")}>Curriculum vitae</Button>
         </>
       }
     >
@@ -44,16 +44,7 @@ export default function Templates() {
         caption="Templates"
         things="templates"
         method={TemplatesService.method.listTemplates}
-        request={({ q, sort, filters, limit, offset }) => ({
-          limit,
-          offset,
-          ...(q !== "" && { q }),
-          ...(sort !== "" && { sort }),
-          ...(filters["category"] !== undefined && { category: filters["category"] }),
-        })}
-        rows={({ data }) => data}
         rowKey={({ id }) => id}
-        searchable
         filters={[{ name: "category", label: "Category", values: CATEGORIES }]}
         columns={[
           {

@@ -41,16 +41,7 @@ export default function Variables() {
         caption="Variables"
         things="variables"
         method={TemplatesService.method.listVariables}
-        request={({ q, sort, filters, limit, offset }) => ({
-          limit,
-          offset,
-          ...(q !== "" && { q }),
-          ...(sort !== "" && { sort }),
-          ...(filters["scope"] !== undefined && { scope: filters["scope"] }),
-        })}
-        rows={({ data }) => data}
         rowKey={({ id }) => String(id)}
-        searchable
         filters={[{ name: "scope", label: "Scope", values: SCOPES }]}
         columns={[
           { header: "Key", cell: ({ key }) => <code>{key}</code>, csv: ({ key }) => key, sort: "key" },

@@ -45,10 +45,10 @@ export default function Vault() {
       about="Secrets with versions, sealed with the key of this organization."
       actions={
         <>
-          <Button onClick={() => setRotating(true)}>Rotate organization key</Button>
           <Button look="primary" data-create onClick={() => setWriting(true)}>
             Create secret
           </Button>
+          <Button onClick={() => setRotating(true)}>Rotate organization key</Button>
         </>
       }
     >
@@ -106,7 +106,6 @@ function Secrets({ isDeleted = false, actions }: SecretsProps) {
       caption="Secrets"
       things="secrets"
       method={VaultService.method.listSecrets}
-      searchable
       filters={[
         {
           name: "folder",
@@ -114,16 +113,7 @@ function Secrets({ isDeleted = false, actions }: SecretsProps) {
           values: isDeleted ? [] : folders.map(({ name, secrets }) => [name, `${name} (${secrets})`]),
         },
       ]}
-      request={({ q, sort, filters, limit, offset }) => ({
-        orgUuid,
-        limit,
-        offset,
-        ...(q !== "" && { q }),
-        ...(sort !== "" && { sort }),
-        ...(isDeleted && { deleted: true }),
-        ...(filters["folder"] !== undefined && { folder: filters["folder"] }),
-      })}
-      rows={({ data }) => data}
+      input={{ orgUuid, ...(isDeleted && { deleted: true }) }}
       rowKey={({ name }) => name}
       columns={[
         {

@@ -107,16 +107,7 @@ function Details({ webhook }: { webhook: WebhookRecord }) {
           caption="Deliveries"
           things="deliveries"
           method={WebhooksService.method.listDeliveries}
-          searchable
-          request={({ q, sort, limit, offset, filters }) => ({
-            webhookId,
-            limit,
-            offset,
-            ...(q !== "" && { q }),
-            ...(sort !== "" && { sort }),
-            ...(filters["status"] !== undefined && { status: filters["status"] }),
-          })}
-          rows={({ data }) => data}
+          input={{ webhookId }}
           rowKey={({ deliveryId }) => deliveryId}
           filters={[
             {

@@ -33,14 +33,6 @@ export default function Webhooks() {
         caption="Webhooks"
         things="webhooks"
         method={WebhooksService.method.listWebhooks}
-        searchable
-        request={({ q, sort, limit, offset }) => ({
-          limit,
-          offset,
-          ...(q !== "" && { q }),
-          ...(sort !== "" && { sort }),
-        })}
-        rows={({ data }) => data}
         rowKey={({ webhookId }) => webhookId}
         columns={[
           {

@@ -57,13 +57,13 @@ export function DeadCursor({ things, list }: Pick<NoPageProps, "things" | "list"
   );
 }
 
-interface FindPageProps<I extends DescMessage, O extends DescMessage, R> extends Pick<NoPageProps, "things" | "list"> {
-  source: Source<I, O, R>;
+interface FindPageProps<I extends DescMessage, O extends DescMessage> extends Pick<NoPageProps, "things" | "list"> {
+  source: Source<I, O>;
   cursors: Cursors;
 }
 
 /** Reads a list up to a page that only a cursor leads to, and puts the page's cursor into the address. */
-export function FindPage<I extends DescMessage, O extends DescMessage, R>(props: FindPageProps<I, O, R>) {
+export function FindPage<I extends DescMessage, O extends DescMessage>(props: FindPageProps<I, O>) {
   const { things, list, source, cursors } = props;
   const { page } = list;
   const to = (page - 1) * PAGE;

@@ -1,4 +1,4 @@
-import type { DescMessage, MessageInitShape } from "@bufbuild/protobuf";
+import type { DescMessage } from "@bufbuild/protobuf";
 import { useQuery } from "@connectrpc/connect-query";
 import { keepPreviousData } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
@@ -9,8 +9,8 @@ import { DeadCursor, FindPage, NoPage } from "./Beyond.tsx";
 import style from "./DataTable.module.css";
 import { DownloadCsv } from "./DownloadCsv.tsx";
 import { Foot } from "./Foot.tsx";
-import { hasCursors, MOST_OFFSET, PAGE } from "./parts.ts";
-import type { Paged, Source } from "./parts.ts";
+import { hasCursors, isSearchable, MOST_OFFSET, PAGE, requestOf, rowsOf } from "./parts.ts";
+import type { Paged, RowOf, Source } from "./parts.ts";
 import { Rows } from "./Rows.tsx";
 import type { Column } from "./Rows.tsx";
 import { Tools } from "./Tools.tsx";
@@ -20,19 +20,17 @@ import { useList } from "./use-list.ts";
 
 export type { Column, Filter };
 
-interface DataTableProps<I extends DescMessage, O extends DescMessage, R> extends Source<I, O, R> {
+interface DataTableProps<I extends DescMessage, O extends DescMessage> extends Source<I, O> {
   /** Name of the table. */
   caption: string;
   /** Plural of a row, in lower case: `members`. */
   things: string;
-  rowKey: (row: R) => string;
-  columns: readonly Column<R>[];
-  /** Whether the rpc takes `q`. */
-  searchable?: boolean;
+  rowKey: (row: RowOf<O>) => string;
+  columns: readonly Column<RowOf<O>>[];
   filters?: readonly Filter[];
   defaultSort?: string;
   /** Buttons at the end of a row. */
-  actions?: (row: R) => ReactNode;
+  actions?: (row: RowOf<O>) => ReactNode;
   /** What is said where there is no row at all. */
   empty: { text: string; action?: ReactNode; api?: string };
   /** Milliseconds between readings while the page is visible. */
@@ -40,26 +38,26 @@ interface DataTableProps<I extends DescMessage, O extends DescMessage, R> extend
 }
 
 /** A list of the service as a table: search, filters, sorting and page are in the address. */
-export function DataTable<I extends DescMessage, O extends DescMessage, R>(props: DataTableProps<I, O, R>) {
-  const { caption, things, method, columns, searchable = false, filters = [], empty, request } = props;
+export function DataTable<I extends DescMessage, O extends DescMessage>(props: DataTableProps<I, O>) {
+  const { caption, things, method, columns, filters = [], empty } = props;
   const list = useList(
     filters.map(({ name }) => name),
     props.defaultSort ?? "",
   );
   const cursors = useCursors(list);
+  const searchable = isSearchable(method);
   const byCursor = hasCursors(method);
   const offset = (list.page - 1) * PAGE;
   const isFar = offset > MOST_OFFSET;
   const cursor = isFar && byCursor ? list.cursor : undefined;
-  const part = request({ ...list, limit: PAGE, offset: isFar ? 0 : offset });
-  const input = cursor === undefined ? part : ({ ...part, cursor } as MessageInitShape<I>);
+  const input = requestOf(props, { ...list, cursor, limit: PAGE, offset: isFar ? 0 : offset });
   const answer = useQuery(method, input, {
     placeholderData: keepPreviousData,
     ...(props.refetchMs !== undefined && { refetchInterval: props.refetchMs }),
   });
   const isOld = answer.isPlaceholderData;
   const busy = useDelayed(isOld);
-  const rows = answer.data === undefined ? undefined : props.rows(answer.data);
+  const rows = answer.data === undefined ? undefined : rowsOf(answer.data);
   const page = answer.data as Paged | undefined;
   const total = page?.total ?? rows?.length ?? 0;
   const narrowed = list.q !== "" || Object.keys(list.filters).length > 0;

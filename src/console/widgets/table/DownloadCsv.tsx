@@ -7,15 +7,15 @@ import { alertToast, toast } from "../toasts.ts";
 import { csvRow, download } from "./csv.ts";
 import style from "./Progress.module.css";
 import { readPieces, TooManyRows } from "./parts.ts";
-import type { Part, Source } from "./parts.ts";
+import type { Part, RowOf, Source } from "./parts.ts";
 import { csvOf } from "./Rows.tsx";
 import type { Column } from "./Rows.tsx";
 
-interface DownloadCsvProps<I extends DescMessage, O extends DescMessage, R> {
-  source: Source<I, O, R>;
+interface DownloadCsvProps<I extends DescMessage, O extends DescMessage> {
+  source: Source<I, O>;
   list: Pick<Part, "q" | "sort" | "filters">;
   things: string;
-  columns: readonly Column<R>[];
+  columns: readonly Column<RowOf<O>>[];
   disabled: boolean;
 }
 
@@ -31,7 +31,7 @@ interface Progress {
  * Saves every row that the filters let through. A list of more than one request shows how far it is, and can be
  * stopped. When a request fails, no file is saved.
  */
-export function DownloadCsv<I extends DescMessage, O extends DescMessage, R>(props: DownloadCsvProps<I, O, R>) {
+export function DownloadCsv<I extends DescMessage, O extends DescMessage>(props: DownloadCsvProps<I, O>) {
   const { source, list, things, columns, disabled } = props;
   const [progress, setProgress] = useState<Progress>();
   const job = useRef<AbortController>(undefined);

@@ -1,3 +1,4 @@
+import { ScalarType } from "@bufbuild/protobuf";
 import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { failureOf } from "../../session/failures.ts";
 import { transport } from "../../session/session.ts";
@@ -11,18 +12,46 @@ export const MOST_OFFSET = 10_000;
 /** The last page that is read by offset; those after it are read by cursor. */
 export const LAST_BY_OFFSET = MOST_OFFSET / PAGE + 1;
 
-/** What the page has to ask for: the state of the list, and which part. */
+/** The part of a list that is asked for. */
 export interface Part extends Pick<ListState, "q" | "sort" | "filters"> {
   limit: number;
   offset: number;
+  /** Where the part begins, instead of `offset`; empty at the start of the list. */
+  cursor?: string | undefined;
 }
 
-/** A list of the service: its rpc, and how a table asks for rows and finds them in the response. */
-export interface Source<I extends DescMessage, O extends DescMessage, R> {
+/** A list of the service. Its response has the rows in `data`. */
+export interface Source<I extends DescMessage, O extends DescMessage> {
   method: DescMethodUnary<I, O>;
-  request: (part: Part) => MessageInitShape<I>;
-  rows: (answer: MessageShape<O>) => readonly R[];
+  /** What every request says besides which part is asked for. */
+  input?: MessageInitShape<I>;
 }
+
+/** A row of a list. */
+export type RowOf<O extends DescMessage> = MessageShape<O> extends { data: (infer R)[] } ? R : never;
+
+/** The request for a part of a list: of the part, the fields that its rpc takes. */
+export function requestOf<I extends DescMessage, O extends DescMessage>(
+  { method, input }: Source<I, O>,
+  { q, sort, filters, ...place }: Part,
+): MessageInitShape<I> {
+  const given: Readonly<Record<string, string | number | undefined>> = {
+    ...filters,
+    ...place,
+    q: q || undefined,
+    sort: sort || undefined,
+  };
+  const fields = method.input.fields.flatMap(({ name, localName, scalar }) => {
+    const value = given[name];
+    if (value === undefined) return [];
+    return [[localName, scalar === ScalarType.BOOL ? value === "true" : value] as const];
+  });
+  return { ...input, ...Object.fromEntries(fields) } as MessageInitShape<I>;
+}
+
+/** The rows of a response. */
+export const rowsOf = <O extends DescMessage>(answer: MessageShape<O>): readonly RowOf<O>[] =>
+  (answer as unknown as { data: RowOf<O>[] }).data;
 
 /** What all responses of lists have, where the contract gives it to them. */
 export interface Paged {
@@ -62,6 +91,7 @@ interface ReadOptions {
 export class TooManyRows extends Error {}
 
 export const hasCursors = ({ input }: DescMethodUnary): boolean => "cursor" in input.field;
+export const isSearchable = ({ input }: DescMethodUnary): boolean => "q" in input.field;
 
 const START: Place = { row: 0, cursor: "" };
 
@@ -70,22 +100,22 @@ const START: Place = { row: 0, cursor: "" };
  * made or go meanwhile shift nothing, else by offset. Waits while the service refuses requests for their number.
  * @throws {TooManyRows} when the list is longer than offsets reach
  */
-export async function* readPieces<I extends DescMessage, O extends DescMessage, R>(
-  { method, request, rows }: Source<I, O, R>,
+export async function* readPieces<I extends DescMessage, O extends DescMessage>(
+  source: Source<I, O>,
   list: Pick<Part, "q" | "sort" | "filters">,
   { signal, onWait, from = START, to = Infinity }: ReadOptions,
-): AsyncGenerator<Piece<R>> {
+): AsyncGenerator<Piece<RowOf<O>>> {
+  const { method } = source;
   const byCursor = hasCursors(method);
   const { limit: field } = method.input.field;
   const most = (field && rulesOf(field)?.max) ?? PAGE;
   let { row, cursor } = from;
   while (row < to) {
     const limit = Math.min(most, to - row);
-    const part = request({ ...list, limit, offset: byCursor ? 0 : row });
-    const input = byCursor ? ({ ...part, cursor } as MessageInitShape<I>) : part;
+    const input = requestOf(source, { ...list, limit, ...(byCursor ? { offset: 0, cursor } : { offset: row }) });
     const call = () => transport.unary(method, signal, undefined, undefined, input);
     const { message } = await patiently(call, signal, onWait);
-    const found = rows(message);
+    const found = rowsOf(message);
     const { total, nextCursor } = message as Paged;
     row += found.length;
     const isLast = byCursor ? nextCursor === undefined : found.length < limit || row === total;
