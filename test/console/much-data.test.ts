@@ -32,6 +32,9 @@ describeInBrowser("the console with much and strange data", () => {
         [`name${nth}@acme.test`, first, last, here.app.owner.org],
       );
     const page = await at("members?q=name");
+    // Beside them short words stay whole.
+    const role = await page.getByText("Employee", { exact: true }).first().boundingBox();
+    expect(role?.height).toBeLessThan(2 * 16);
     const dialogs: string[] = [];
     page.on("dialog", (dialog) => {
       dialogs.push(dialog.message());

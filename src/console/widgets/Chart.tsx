@@ -8,7 +8,7 @@ import style from "./Chart.module.css";
 import { Section } from "./Page.tsx";
 import { Plot } from "./Plot.tsx";
 import { Answer } from "./States.tsx";
-import { Rows } from "./table/Rows.tsx";
+import { Table } from "./table/Rows.tsx";
 import { PERIODS } from "./use-period.ts";
 import type { Period } from "./use-period.ts";
 import { plural } from "./words.ts";
@@ -74,7 +74,7 @@ export function Chart<T, B extends { start?: Timestamp | undefined }>(props: Cha
           if (asTable)
             return (
               <div className={style["table"]} tabIndex={0}>
-                <Rows
+                <Table
                   caption={title}
                   rows={list}
                   rowKey={({ start }) => String(start?.seconds)}

@@ -95,31 +95,29 @@ export default function Access() {
 
 function Verdicts({ rows }: { rows: readonly ExplainedEntitlement[] }) {
   return (
-    <div className={style["frame"]}>
-      <Rows
-        caption="Verdicts"
-        rows={rows}
-        rowKey={({ feature }) => feature}
-        columns={[
-          { header: "Feature", cell: ({ feature }) => <code>{feature}</code> },
-          { header: "Verdict", cell: ({ granted }) => <Status of={granted ? "granted" : "denied"} /> },
-          { header: "Reason", cell: ({ reason }) => <code className={table["whole"]}>{reason}</code> },
-          { header: "Decided by", cell: ({ explain }) => <Decided explain={explain} /> },
-        ]}
-        actions={({ feature, orgUuid }) => (
-          <Button
-            small
-            onClick={() =>
-              void navigator.clipboard
-                .writeText(shellCheck(serviceUrl, feature, orgUuid))
-                .then(() => toast(`Copied the check of ${feature}`))
-            }
-          >
-            Copy as check
-          </Button>
-        )}
-      />
-    </div>
+    <Rows
+      caption="Verdicts"
+      rows={rows}
+      rowKey={({ feature }) => feature}
+      columns={[
+        { header: "Feature", cell: ({ feature }) => <code>{feature}</code> },
+        { header: "Verdict", cell: ({ granted }) => <Status of={granted ? "granted" : "denied"} /> },
+        { header: "Reason", cell: ({ reason }) => <code className={table["whole"]}>{reason}</code> },
+        { header: "Decided by", cell: ({ explain }) => <Decided explain={explain} /> },
+      ]}
+      actions={({ feature, orgUuid }) => (
+        <Button
+          small
+          onClick={() =>
+            void navigator.clipboard
+              .writeText(shellCheck(serviceUrl, feature, orgUuid))
+              .then(() => toast(`Copied the check of ${feature}`))
+          }
+        >
+          Copy as check
+        </Button>
+      )}
+    />
   );
 }
 

@@ -134,28 +134,26 @@ function McpServers() {
     >
       <Answer of={servers}>
         {({ data }) => (
-          <div className={style["frame"]}>
-            <Rows
-              caption="MCP servers"
-              rows={data}
-              rowKey={({ id }) => id}
-              columns={[
-                { header: "Name", cell: ({ name }) => name },
-                { header: "Status", cell: ({ status }) => <Status of={status} /> },
-                { header: "Install command", cell: ({ installCommand }) => <code>{installCommand}</code> },
-              ]}
-              actions={(server) => (
-                <Button small title={server.name} onClick={() => setRemoved(server)}>
-                  Remove
-                </Button>
-              )}
-            />
-          </div>
+          <Rows
+            caption="MCP servers"
+            rows={data}
+            rowKey={({ id }) => id}
+            columns={[
+              { header: "Name", cell: ({ name }) => name },
+              { header: "Status", cell: ({ status }) => <Status of={status} /> },
+              { header: "Install command", cell: ({ installCommand }) => <code>{installCommand}</code> },
+            ]}
+            actions={(server) => (
+              <Button small title={server.name} onClick={() => setRemoved(server)}>
+                Remove
+              </Button>
+            )}
+          />
         )}
       </Answer>
       {adding && <AddServer onClose={() => setAdding(false)} />}
       <Confirm
-        title={`Remove ${removed?.name ?? ""}?`}
+        title={`Remove the MCP server ${removed?.name ?? ""}?`}
         about="Models can no longer use its tools. Built-in servers cannot be removed."
         verb="Remove"
         open={removed !== undefined}

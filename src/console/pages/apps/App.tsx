@@ -74,17 +74,15 @@ function Details({ app }: { app: AppRecord }) {
         title="What the publisher is told"
         about="Its server gets this when you install. No address and no name of a person is among it."
       >
-        <div className={style["frame"]}>
-          <Rows
-            caption="What the publisher is told"
-            rows={toldOf(app, me)}
-            rowKey={([name]) => name}
-            columns={[
-              { header: "Field", cell: ([name]) => <code>{name}</code> },
-              { header: "Value", cell: ([, value]) => value },
-            ]}
-          />
-        </div>
+        <Rows
+          caption="What the publisher is told"
+          rows={toldOf(app, me)}
+          rowKey={([name]) => name}
+          columns={[
+            { header: "Field", cell: ([name]) => <code>{name}</code> },
+            { header: "Value", cell: ([, value]) => value },
+          ]}
+        />
       </Section>
       <CodeSample http={`POST /api/marketplace/${app.slug}/install`} body={{}} />
       {installing && <Install app={app} onClose={() => setInstalling(false)} />}

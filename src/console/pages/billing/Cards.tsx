@@ -9,7 +9,6 @@ import { Answer, Empty } from "../../widgets/States.tsx";
 import { Rows } from "../../widgets/table/Rows.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { inWords } from "../../widgets/words.ts";
-import style from "./Billing.module.css";
 import { billingUrl, goToProvider } from "./Checkout.tsx";
 
 const nameOf = ({ brand, last4 }: Card): string => `${inWords(brand)} ending in ${last4}`;
@@ -38,34 +37,32 @@ export function Cards() {
           data.length === 0 ? (
             <Empty text="No card is stored. The first checkout takes one." api="GET /api/billing/cards" />
           ) : (
-            <div className={style["frame"]}>
-              <Rows
-                caption="Cards"
-                rows={data}
-                rowKey={({ id }) => id}
-                columns={[
-                  { header: "Card", cell: nameOf },
-                  {
-                    header: "Expires",
-                    cell: ({ expMonth, expYear }) => `${String(expMonth).padStart(2, "0")}/${expYear}`,
-                  },
-                  { header: "Provider", cell: ({ provider }) => inWords(provider) },
-                  { header: "Default", cell: ({ isDefault }) => (isDefault ? "Yes" : "No") },
-                ]}
-                actions={(card) => (
-                  <>
-                    {!card.isDefault && (
-                      <Button small title={nameOf(card)} onClick={() => void setDefault.run({ cardId: card.id })}>
-                        Make default
-                      </Button>
-                    )}
-                    <Button small title={nameOf(card)} onClick={() => setRemoved(card)}>
-                      Remove
+            <Rows
+              caption="Cards"
+              rows={data}
+              rowKey={({ id }) => id}
+              columns={[
+                { header: "Card", cell: nameOf },
+                {
+                  header: "Expires",
+                  cell: ({ expMonth, expYear }) => `${String(expMonth).padStart(2, "0")}/${expYear}`,
+                },
+                { header: "Provider", cell: ({ provider }) => inWords(provider) },
+                { header: "Default", cell: ({ isDefault }) => (isDefault ? "Yes" : "No") },
+              ]}
+              actions={(card) => (
+                <>
+                  {!card.isDefault && (
+                    <Button small title={nameOf(card)} onClick={() => void setDefault.run({ cardId: card.id })}>
+                      Make default
                     </Button>
-                  </>
-                )}
-              />
-            </div>
+                  )}
+                  <Button small title={nameOf(card)} onClick={() => setRemoved(card)}>
+                    Remove
+                  </Button>
+                </>
+              )}
+            />
           )
         }
       </Answer>

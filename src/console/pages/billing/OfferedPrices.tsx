@@ -42,28 +42,26 @@ export function OfferedPrices({ installId }: { installId: string | undefined }) 
           data.length === 0 ? (
             <Empty text="No price is offered." api="GET /api/pricing/prices" />
           ) : (
-            <div className={style["frame"]}>
-              <Rows
-                caption="Prices"
-                rows={data}
-                rowKey={({ priceId }) => String(priceId)}
-                columns={[
-                  { header: "Product", cell: ({ product }) => product },
-                  { header: "Plan", cell: ({ plan }) => (plan === undefined ? "–" : inWords(plan)) },
-                  {
-                    header: "Price of a seat",
-                    cell: ({ unitAmountCents, currency, interval }) =>
-                      `${money(unitAmountCents, currency)} ${per(interval)}`,
-                    right: true,
-                  },
-                ]}
-                actions={(price) => (
-                  <Button small title={price.product} onClick={() => setChosen(price)}>
-                    Quote
-                  </Button>
-                )}
-              />
-            </div>
+            <Rows
+              caption="Prices"
+              rows={data}
+              rowKey={({ priceId }) => String(priceId)}
+              columns={[
+                { header: "Product", cell: ({ product }) => product },
+                { header: "Plan", cell: ({ plan }) => (plan === undefined ? "–" : inWords(plan)) },
+                {
+                  header: "Price of a seat",
+                  cell: ({ unitAmountCents, currency, interval }) =>
+                    `${money(unitAmountCents, currency)} ${per(interval)}`,
+                  right: true,
+                },
+              ]}
+              actions={(price) => (
+                <Button small title={price.product} onClick={() => setChosen(price)}>
+                  Quote
+                </Button>
+              )}
+            />
           )
         }
       </Answer>

@@ -12,7 +12,6 @@ import { Rows } from "../../widgets/table/Rows.tsx";
 import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { inWords } from "../../widgets/words.ts";
-import style from "./Billing.module.css";
 
 /** Payments that come again, and when each ends. */
 export function Subscriptions() {
@@ -26,36 +25,34 @@ export function Subscriptions() {
           data.length === 0 ? (
             <Empty text="There is no subscription." api="POST /api/pricing/checkout-session" />
           ) : (
-            <div className={style["frame"]}>
-              <Rows
-                caption="Subscriptions"
-                rows={data}
-                rowKey={({ subscriptionId }) => subscriptionId}
-                columns={[
-                  { header: "For", cell: (one) => <Bought of={one} /> },
-                  { header: "Status", cell: ({ status }) => <Status of={status} /> },
-                  { header: "Seats", cell: ({ seats }) => seats.toLocaleString("en"), right: true },
-                  { header: "Provider", cell: ({ provider }) => inWords(provider) },
-                  {
-                    header: "Period",
-                    cell: ({ currentPeriodEnd, cancelAtPeriodEnd, status }) => (
-                      <>
-                        {status === "canceled" ? "Ended " : cancelAtPeriodEnd ? "Ends " : "Renews "}
-                        <Time at={currentPeriodEnd} none="after the first payment" />
-                      </>
-                    ),
-                  },
-                ]}
-                actions={(one) =>
-                  one.status !== "canceled" &&
-                  !one.cancelAtPeriodEnd && (
-                    <Button small title={nameOf(one)} onClick={() => setEnding(one)}>
-                      Cancel
-                    </Button>
-                  )
-                }
-              />
-            </div>
+            <Rows
+              caption="Subscriptions"
+              rows={data}
+              rowKey={({ subscriptionId }) => subscriptionId}
+              columns={[
+                { header: "For", cell: (one) => <Bought of={one} /> },
+                { header: "Status", cell: ({ status }) => <Status of={status} /> },
+                { header: "Seats", cell: ({ seats }) => seats.toLocaleString("en"), right: true },
+                { header: "Provider", cell: ({ provider }) => inWords(provider) },
+                {
+                  header: "Period",
+                  cell: ({ currentPeriodEnd, cancelAtPeriodEnd, status }) => (
+                    <>
+                      {status === "canceled" ? "Ended " : cancelAtPeriodEnd ? "Ends " : "Renews "}
+                      <Time at={currentPeriodEnd} none="after the first payment" />
+                    </>
+                  ),
+                },
+              ]}
+              actions={(one) =>
+                one.status !== "canceled" &&
+                !one.cancelAtPeriodEnd && (
+                  <Button small title={nameOf(one)} onClick={() => setEnding(one)}>
+                    Cancel
+                  </Button>
+                )
+              }
+            />
           )
         }
       </Answer>

@@ -10,7 +10,6 @@ import { Section } from "../../widgets/Page.tsx";
 import { Answer } from "../../widgets/States.tsx";
 import { Rows } from "../../widgets/table/Rows.tsx";
 import { useCall } from "../../widgets/use-call.ts";
-import style from "./Identities.module.css";
 
 /** Automation tokens of an identity. */
 export function Tokens({ identityId }: { identityId: string }) {
@@ -25,26 +24,24 @@ export function Tokens({ identityId }: { identityId: string }) {
           data.length === 0 ? (
             <p>It has no automation token yet.</p>
           ) : (
-            <div className={style["frame"]}>
-              <Rows
-                caption="Automation tokens"
-                rows={data}
-                rowKey={({ tokenId }) => tokenId}
-                columns={[
-                  { header: "Name", cell: ({ name }) => name },
-                  { header: "Status", cell: ({ status }) => <Status of={status} /> },
-                  { header: "Last used", time: ({ lastUsedAt }) => lastUsedAt },
-                  { header: "Expires", time: ({ expiresAt }) => expiresAt },
-                ]}
-                actions={(token) =>
-                  token.status === "active" && (
-                    <Button small title={token.name} onClick={() => setRevoked(token)}>
-                      Revoke
-                    </Button>
-                  )
-                }
-              />
-            </div>
+            <Rows
+              caption="Automation tokens"
+              rows={data}
+              rowKey={({ tokenId }) => tokenId}
+              columns={[
+                { header: "Name", cell: ({ name }) => name },
+                { header: "Status", cell: ({ status }) => <Status of={status} /> },
+                { header: "Last used", time: ({ lastUsedAt }) => lastUsedAt },
+                { header: "Expires", time: ({ expiresAt }) => expiresAt },
+              ]}
+              actions={(token) =>
+                token.status === "active" && (
+                  <Button small title={token.name} onClick={() => setRevoked(token)}>
+                    Revoke
+                  </Button>
+                )
+              }
+            />
           )
         }
       </Answer>

@@ -17,7 +17,6 @@ import { Field, FormBody, Select } from "../../widgets/form/Field.tsx";
 import { useForm } from "../../widgets/form/use-form.ts";
 import { Page, Section } from "../../widgets/Page.tsx";
 import { Answer } from "../../widgets/States.tsx";
-import table from "../../widgets/table/DataTable.module.css";
 import { Rows } from "../../widgets/table/Rows.tsx";
 import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
@@ -43,43 +42,38 @@ export default function Keys() {
       about="Tokens of this organization are signed with the active key. Relying parties verify them with the JWKS."
       actions={
         <>
-          <Button data-create onClick={() => setCreating(true)}>
-            Create signing key
-          </Button>
           <Button look="primary" onClick={() => setRotating(true)}>
             Rotate
+          </Button>
+          <Button data-create onClick={() => setCreating(true)}>
+            Create signing key
           </Button>
         </>
       }
     >
       <Answer of={keys}>
         {({ data }) => (
-          <div className={table["frame"]}>
-            <div className={table["scroll"]}>
-              <Rows
-                caption="Signing keys"
-                rows={data}
-                rowKey={({ keyId }) => keyId}
-                columns={[
-                  { header: "Key", cell: ({ keyId }) => <Id of={keyId} what="key id" /> },
-                  { header: "Algorithm", cell: ({ algorithm }) => algorithm },
-                  { header: "Description", cell: ({ description }) => description },
-                  {
-                    header: "State",
-                    cell: ({ active, validUntil }) =>
-                      active ? <Status of="active" /> : <Overlap until={validUntil} />,
-                  },
-                  { header: "Created", time: ({ createdAt }) => createdAt },
-                  { header: "PEM", cell: ({ publicKey }) => <Copy text={publicKey} what="public key as PEM" /> },
-                ]}
-                actions={(key) => (
-                  <Button small title={key.keyId} onClick={() => setRemoved(key)}>
-                    Delete
-                  </Button>
-                )}
-              />
-            </div>
-          </div>
+          <Rows
+            caption="Signing keys"
+            rows={data}
+            rowKey={({ keyId }) => keyId}
+            columns={[
+              { header: "Key", cell: ({ keyId }) => <Id of={keyId} what="key id" /> },
+              { header: "Algorithm", cell: ({ algorithm }) => algorithm },
+              { header: "Description", cell: ({ description }) => description },
+              {
+                header: "State",
+                cell: ({ active, validUntil }) => (active ? <Status of="active" /> : <Overlap until={validUntil} />),
+              },
+              { header: "Created", time: ({ createdAt }) => createdAt },
+              { header: "PEM", cell: ({ publicKey }) => <Copy text={publicKey} what="public key as PEM" /> },
+            ]}
+            actions={(key) => (
+              <Button small title={key.keyId} onClick={() => setRemoved(key)}>
+                Delete
+              </Button>
+            )}
+          />
         )}
       </Answer>
       <Section title="JWKS as served now" about="What relying parties get, to be kept for at most five minutes.">

@@ -17,7 +17,6 @@ import { Answer } from "../../widgets/States.tsx";
 import { Rows } from "../../widgets/table/Rows.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { AddAccount } from "./AddAccount.tsx";
-import style from "./Sessions.module.css";
 
 /** The accounts that are signed in on this device: to switch between them without a password. */
 export function Accounts() {
@@ -51,37 +50,35 @@ export function Accounts() {
       {change.failure !== undefined && <FailureNotice failure={change.failure} />}
       <Answer of={accounts} lines={2}>
         {({ data }) => (
-          <div className={style["frame"]}>
-            <Rows
-              caption="Accounts on this device"
-              rows={data}
-              rowKey={({ id }) => id}
-              columns={[
-                {
-                  header: "Email",
-                  cell: (account) => (
-                    <>
-                      {account.email} {isOwn(account) && <Tag>This account</Tag>}
-                    </>
-                  ),
-                },
-                { header: "Organization", cell: organizationOf },
-                { header: "Last used", time: ({ lastUsedAt }) => lastUsedAt },
-              ]}
-              actions={(account) =>
-                !isOwn(account) && (
+          <Rows
+            caption="Accounts on this device"
+            rows={data}
+            rowKey={({ id }) => id}
+            columns={[
+              {
+                header: "Email",
+                cell: (account) => (
                   <>
-                    <Button small title={account.email} busy={change.busy} onClick={() => void switchTo(account)}>
-                      Switch account
-                    </Button>
-                    <Button small title={account.email} onClick={() => setForgotten(account)}>
-                      Forget account
-                    </Button>
+                    {account.email} {isOwn(account) && <Tag>This account</Tag>}
                   </>
-                )
-              }
-            />
-          </div>
+                ),
+              },
+              { header: "Organization", cell: organizationOf },
+              { header: "Last used", time: ({ lastUsedAt }) => lastUsedAt },
+            ]}
+            actions={(account) =>
+              !isOwn(account) && (
+                <>
+                  <Button small title={account.email} busy={change.busy} onClick={() => void switchTo(account)}>
+                    Switch account
+                  </Button>
+                  <Button small title={account.email} onClick={() => setForgotten(account)}>
+                    Forget account
+                  </Button>
+                </>
+              )
+            }
+          />
         )}
       </Answer>
       {adding && <AddAccount deviceUuid={device} onClose={() => setAdding(false)} />}

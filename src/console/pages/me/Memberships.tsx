@@ -11,7 +11,6 @@ import { Answer } from "../../widgets/States.tsx";
 import { Rows } from "../../widgets/table/Rows.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { roleLabel } from "../roles/use-roles.ts";
-import style from "./Sessions.module.css";
 
 /** The organizations of the caller, and the way out of the present one. */
 export function Memberships() {
@@ -30,29 +29,27 @@ export function Memberships() {
           data.length === 0 ? (
             <p>You belong to no organization.</p>
           ) : (
-            <div className={style["frame"]}>
-              <Rows
-                caption="Memberships"
-                rows={data}
-                rowKey={(one) => one.orgUuid}
-                columns={[
-                  {
-                    header: "Organization",
-                    cell: (one) => (
-                      <>
-                        {one.name} {one.orgUuid === orgUuid && <Tag>You are here</Tag>}
-                      </>
-                    ),
-                  },
-                  {
-                    header: "Role",
-                    cell: ({ roleId, role, isOwner }) => `${roleLabel(roleId, role)}${isOwner ? ", owner" : ""}`,
-                  },
-                  { header: "Status", cell: ({ status }) => <Status of={status} /> },
-                  { header: "Since", time: ({ createdAt }) => createdAt },
-                ]}
-              />
-            </div>
+            <Rows
+              caption="Memberships"
+              rows={data}
+              rowKey={(one) => one.orgUuid}
+              columns={[
+                {
+                  header: "Organization",
+                  cell: (one) => (
+                    <>
+                      {one.name} {one.orgUuid === orgUuid && <Tag>You are here</Tag>}
+                    </>
+                  ),
+                },
+                {
+                  header: "Role",
+                  cell: ({ roleId, role, isOwner }) => `${roleLabel(roleId, role)}${isOwner ? ", owner" : ""}`,
+                },
+                { header: "Status", cell: ({ status }) => <Status of={status} /> },
+                { header: "Since", time: ({ createdAt }) => createdAt },
+              ]}
+            />
           )
         }
       </Answer>

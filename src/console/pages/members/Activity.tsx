@@ -11,7 +11,6 @@ import { Section } from "../../widgets/Page.tsx";
 import { Answer } from "../../widgets/States.tsx";
 import { Rows } from "../../widgets/table/Rows.tsx";
 import { useCall } from "../../widgets/use-call.ts";
-import style from "./Members.module.css";
 import { deviceOf } from "../../widgets/words.ts";
 
 /** Where a member is signed in: the ten sessions seen last. */
@@ -35,24 +34,22 @@ export function MemberSessions({ userUuid, name }: { userUuid: string; name: str
           data.length === 0 ? (
             <p>{name} is not signed in.</p>
           ) : (
-            <div className={style["frame"]}>
-              <Rows
-                caption="Sessions"
-                rows={data}
-                rowKey={({ sessionId }) => sessionId}
-                columns={[
-                  { header: "Device", cell: ({ userAgent }) => <span title={userAgent}>{deviceOf(userAgent)}</span> },
-                  { header: "IP address", cell: ({ ipAddress }) => ipAddress },
-                  { header: "Last seen", time: ({ lastSeenAt }) => lastSeenAt },
-                  { header: "Signed in", time: ({ createdAt }) => createdAt },
-                ]}
-                actions={(session) => (
-                  <Button small onClick={() => setEnded(session)}>
-                    Revoke
-                  </Button>
-                )}
-              />
-            </div>
+            <Rows
+              caption="Sessions"
+              rows={data}
+              rowKey={({ sessionId }) => sessionId}
+              columns={[
+                { header: "Device", cell: ({ userAgent }) => <span title={userAgent}>{deviceOf(userAgent)}</span> },
+                { header: "IP address", cell: ({ ipAddress }) => ipAddress },
+                { header: "Last seen", time: ({ lastSeenAt }) => lastSeenAt },
+                { header: "Signed in", time: ({ createdAt }) => createdAt },
+              ]}
+              actions={(session) => (
+                <Button small onClick={() => setEnded(session)}>
+                  Revoke
+                </Button>
+              )}
+            />
           )
         }
       </Answer>
@@ -90,19 +87,17 @@ export function MemberEvents({ userUuid }: { userUuid: string }) {
           data.length === 0 ? (
             <p>Nothing has happened yet.</p>
           ) : (
-            <div className={style["frame"]}>
-              <Rows
-                caption="Last events"
-                rows={data}
-                rowKey={({ eventId }) => eventId}
-                columns={[
-                  { header: "Event", cell: ({ type }) => <code>{type}</code> },
-                  { header: "Outcome", cell: ({ outcome }) => <Status of={outcome} /> },
-                  { header: "IP address", cell: ({ ipAddress }) => ipAddress },
-                  { header: "Time", time: ({ createdAt }) => createdAt },
-                ]}
-              />
-            </div>
+            <Rows
+              caption="Last events"
+              rows={data}
+              rowKey={({ eventId }) => eventId}
+              columns={[
+                { header: "Event", cell: ({ type }) => <code>{type}</code> },
+                { header: "Outcome", cell: ({ outcome }) => <Status of={outcome} /> },
+                { header: "IP address", cell: ({ ipAddress }) => ipAddress },
+                { header: "Time", time: ({ createdAt }) => createdAt },
+              ]}
+            />
           )
         }
       </Answer>

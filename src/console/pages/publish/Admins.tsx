@@ -12,7 +12,6 @@ import { Section } from "../../widgets/Page.tsx";
 import { Answer } from "../../widgets/States.tsx";
 import { Rows } from "../../widgets/table/Rows.tsx";
 import { useCall } from "../../widgets/use-call.ts";
-import style from "./Publish.module.css";
 
 /** Who administers an app. */
 export function Admins({ app }: { app: App }) {
@@ -30,25 +29,23 @@ export function Admins({ app }: { app: App }) {
       >
         <Answer of={admins} lines={2}>
           {({ data }) => (
-            <div className={style["frame"]}>
-              <Rows
-                caption="Admins"
-                rows={data}
-                rowKey={({ userUuid }) => userUuid}
-                columns={[
-                  { header: "Email", cell: ({ email }) => email },
-                  { header: "By", cell: ({ isOrgOwner }) => (isOrgOwner ? "Ownership" : "Grant") },
-                  { header: "Since", time: ({ grantedAt }) => grantedAt, none: "–" },
-                ]}
-                actions={(admin) =>
-                  !admin.isOrgOwner && (
-                    <Button small title={admin.email} onClick={() => setRemoved(admin)}>
-                      Revoke
-                    </Button>
-                  )
-                }
-              />
-            </div>
+            <Rows
+              caption="Admins"
+              rows={data}
+              rowKey={({ userUuid }) => userUuid}
+              columns={[
+                { header: "Email", cell: ({ email }) => email },
+                { header: "By", cell: ({ isOrgOwner }) => (isOrgOwner ? "Ownership" : "Grant") },
+                { header: "Since", time: ({ grantedAt }) => grantedAt, none: "–" },
+              ]}
+              actions={(admin) =>
+                !admin.isOrgOwner && (
+                  <Button small title={admin.email} onClick={() => setRemoved(admin)}>
+                    Revoke
+                  </Button>
+                )
+              }
+            />
           )}
         </Answer>
       </Section>

@@ -10,7 +10,6 @@ import { Rows } from "../../widgets/table/Rows.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { inWords } from "../../widgets/words.ts";
 import { money } from "../apps/money.ts";
-import style from "./Publish.module.css";
 
 /** What can be bought of an app. */
 export function AppPlans({ app }: { app: App }) {
@@ -25,31 +24,29 @@ export function AppPlans({ app }: { app: App }) {
         about="The first is the default. Installs keep the price that they bought."
         actions={<Button onClick={() => setEdited("new")}>Create plan</Button>}
       >
-        <div className={style["frame"]}>
-          <Rows
-            caption="Plans"
-            rows={plans}
-            rowKey={({ planId }) => planId}
-            columns={[
-              { header: "Plan id", cell: ({ planId }) => <code>{planId}</code> },
-              { header: "Name", cell: ({ name }) => name },
-              { header: "Price", cell: ({ priceCents }) => money(priceCents, currency), right: true },
-              { header: "Interval", cell: ({ interval }) => inWords(interval) },
-            ]}
-            actions={(plan) => (
-              <>
-                <Button small title={plan.name} onClick={() => setEdited(plan)}>
-                  Edit
+        <Rows
+          caption="Plans"
+          rows={plans}
+          rowKey={({ planId }) => planId}
+          columns={[
+            { header: "Plan id", cell: ({ planId }) => <code>{planId}</code> },
+            { header: "Name", cell: ({ name }) => name },
+            { header: "Price", cell: ({ priceCents }) => money(priceCents, currency), right: true },
+            { header: "Interval", cell: ({ interval }) => inWords(interval) },
+          ]}
+          actions={(plan) => (
+            <>
+              <Button small title={plan.name} onClick={() => setEdited(plan)}>
+                Edit
+              </Button>
+              {plans.length > 1 && (
+                <Button small title={plan.name} onClick={() => setRemoved(plan)}>
+                  Remove
                 </Button>
-                {plans.length > 1 && (
-                  <Button small title={plan.name} onClick={() => setRemoved(plan)}>
-                    Remove
-                  </Button>
-                )}
-              </>
-            )}
-          />
-        </div>
+              )}
+            </>
+          )}
+        />
       </Section>
       <CodeSample
         http={`PATCH /api/marketplace/apps/${appId}`}

@@ -10,7 +10,6 @@ import { Section } from "../../widgets/Page.tsx";
 import { Answer } from "../../widgets/States.tsx";
 import { Rows } from "../../widgets/table/Rows.tsx";
 import { useCall } from "../../widgets/use-call.ts";
-import style from "./Publish.module.css";
 
 /** Where else an app is sold. */
 export function OtherMarketplaces({ appId }: { appId: string }) {
@@ -27,19 +26,17 @@ export function OtherMarketplaces({ appId }: { appId: string }) {
           data.length === 0 ? (
             <p>This app is sold here alone.</p>
           ) : (
-            <div className={style["frame"]}>
-              <Rows
-                caption="Other marketplaces"
-                rows={data}
-                rowKey={({ listingId }) => listingId}
-                columns={[
-                  { header: "Marketplace", cell: ({ marketplace }) => marketplace },
-                  { header: "Product id", cell: ({ externalProductId }) => <code>{externalProductId}</code> },
-                  { header: "Plan id", cell: ({ externalPlanId }) => externalPlanId && <code>{externalPlanId}</code> },
-                  { header: "Added", time: ({ createdAt }) => createdAt },
-                ]}
-              />
-            </div>
+            <Rows
+              caption="Other marketplaces"
+              rows={data}
+              rowKey={({ listingId }) => listingId}
+              columns={[
+                { header: "Marketplace", cell: ({ marketplace }) => marketplace },
+                { header: "Product id", cell: ({ externalProductId }) => <code>{externalProductId}</code> },
+                { header: "Plan id", cell: ({ externalPlanId }) => externalPlanId && <code>{externalPlanId}</code> },
+                { header: "Added", time: ({ createdAt }) => createdAt },
+              ]}
+            />
           )
         }
       </Answer>

@@ -97,27 +97,25 @@ export function TeamsOfDirectories() {
             {teams.totalResults > MOST && `; the first ${MOST} are shown`}
           </p>
           {teams.totalResults > 0 && (
-            <div className={style["frame"]}>
-              <Rows
-                caption="Teams"
-                rows={teams.Resources ?? []}
-                rowKey={({ id }) => id}
-                columns={[
-                  { header: "Team", cell: ({ displayName }) => displayName },
-                  {
-                    header: "Members",
-                    cell: ({ members = [] }) =>
-                      members.map(({ value, display }) => people.get(value) ?? display ?? value).join(", ") || "–",
-                  },
-                  {
-                    header: "Changed",
-                    cell: ({ meta }) => (
-                      <Time at={meta?.lastModified === undefined ? undefined : new Date(meta.lastModified)} />
-                    ),
-                  },
-                ]}
-              />
-            </div>
+            <Rows
+              caption="Teams"
+              rows={teams.Resources ?? []}
+              rowKey={({ id }) => id}
+              columns={[
+                { header: "Team", cell: ({ displayName }) => displayName },
+                {
+                  header: "Members",
+                  cell: ({ members = [] }) =>
+                    members.map(({ value, display }) => people.get(value) ?? display ?? value).join(", ") || "–",
+                },
+                {
+                  header: "Changed",
+                  cell: ({ meta }) => (
+                    <Time at={meta?.lastModified === undefined ? undefined : new Date(meta.lastModified)} />
+                  ),
+                },
+              ]}
+            />
           )}
         </>
       )}

@@ -4,7 +4,6 @@ import { Section } from "../../widgets/Page.tsx";
 import { Rows } from "../../widgets/table/Rows.tsx";
 import { lastAnswer } from "./words.ts";
 import { useLiveTail } from "./use-live-tail.ts";
-import style from "./Webhooks.module.css";
 
 /** Deliveries as they happen, from the stream. */
 export function LiveTail({ webhookId }: { webhookId: string }) {
@@ -13,25 +12,23 @@ export function LiveTail({ webhookId }: { webhookId: string }) {
     <Section title="Live tail" about="Deliveries appear as they are made and change, while this tab is visible.">
       <p role="status">{live ? "Listening" : "Connecting"}</p>
       {deliveries.length > 0 && (
-        <div className={style["frame"]}>
-          <Rows
-            caption="Live tail"
-            rows={deliveries}
-            rowKey={({ deliveryId }) => deliveryId}
-            columns={[
-              {
-                header: "Event",
-                cell: ({ deliveryId, eventType }) => (
-                  <Link to={`/console/webhooks/${webhookId}/deliveries/${deliveryId}`}>{eventType}</Link>
-                ),
-              },
-              { header: "Status", cell: ({ status }) => <Status of={status} /> },
-              { header: "Last answer", cell: lastAnswer },
-              { header: "Attempts", cell: ({ attempts }) => attempts.length, right: true },
-              { header: "Created", time: ({ createdAt }) => createdAt },
-            ]}
-          />
-        </div>
+        <Rows
+          caption="Live tail"
+          rows={deliveries}
+          rowKey={({ deliveryId }) => deliveryId}
+          columns={[
+            {
+              header: "Event",
+              cell: ({ deliveryId, eventType }) => (
+                <Link to={`/console/webhooks/${webhookId}/deliveries/${deliveryId}`}>{eventType}</Link>
+              ),
+            },
+            { header: "Status", cell: ({ status }) => <Status of={status} /> },
+            { header: "Last answer", cell: lastAnswer },
+            { header: "Attempts", cell: ({ attempts }) => attempts.length, right: true },
+            { header: "Created", time: ({ createdAt }) => createdAt },
+          ]}
+        />
       )}
     </Section>
   );

@@ -11,7 +11,7 @@ import { DownloadCsv } from "./DownloadCsv.tsx";
 import { Foot } from "./Foot.tsx";
 import { hasCursors, isSearchable, MOST_OFFSET, PAGE, requestOf, rowsOf } from "./parts.ts";
 import type { Paged, RowOf, Source } from "./parts.ts";
-import { Rows } from "./Rows.tsx";
+import { Table } from "./Rows.tsx";
 import type { Column } from "./Rows.tsx";
 import { Tools } from "./Tools.tsx";
 import type { Filter } from "./Tools.tsx";
@@ -119,16 +119,14 @@ export function DataTable<I extends DescMessage, O extends DescMessage>(props: D
         ) : rows.length === 0 ? (
           <Empty text={`No ${things} match.`} />
         ) : (
-          <div className={style["scroll"]}>
-            <Rows
-              caption={caption}
-              columns={columns}
-              rows={rows}
-              rowKey={props.rowKey}
-              list={list}
-              actions={props.actions}
-            />
-          </div>
+          <Table
+            caption={caption}
+            columns={columns}
+            rows={rows}
+            rowKey={props.rowKey}
+            list={list}
+            actions={props.actions}
+          />
         )}
       </div>
       {rows !== undefined && rows.length > 0 && !isBeyond && !isToFind && (

@@ -48,46 +48,65 @@ interface RowsProps<R> {
   actions?: ((row: R) => ReactNode) | undefined;
 }
 
-/** A captioned table. Its roles are written out: as cards on a phone it would lose them. */
-export function Rows<R>({ caption, columns, rows, rowKey, list, actions }: RowsProps<R>) {
+/** A captioned table in a frame of its own. */
+export function Rows<R>(props: RowsProps<R>) {
   return (
-    <table className={style["table"]} role="table">
-      <caption>{caption}</caption>
-      <thead role="rowgroup">
-        <tr role="row">
-          {columns.map((column) => (
-            <Header key={column.header} column={column} list={list} />
-          ))}
-          {actions !== undefined && (
-            <th role="columnheader" scope="col">
-              <span className="visually-hidden">Actions</span>
-            </th>
-          )}
-        </tr>
-      </thead>
-      <tbody role="rowgroup">
-        {rows.map((row) => (
-          <tr key={rowKey(row)} role="row">
+    <div className={style["frame"]}>
+      <Table {...props} />
+    </div>
+  );
+}
+
+/** A captioned table. Its roles are written out: as cards on a phone it would lose them. */
+export function Table<R>({ caption, columns, rows, rowKey, list, actions }: RowsProps<R>) {
+  return (
+    <div className={style["scroll"]}>
+      <table className={style["table"]} role="table">
+        <caption>{caption}</caption>
+        <thead role="rowgroup">
+          <tr role="row">
             {columns.map((column) => (
-              <td
-                key={column.header}
-                role="cell"
-                data-header={column.header}
-                className={column.right === true ? style["right"] : undefined}
-              >
-                <div>{cellOf(column, row)}</div>
-              </td>
+              <Header key={column.header} column={column} list={list} />
             ))}
             {actions !== undefined && (
-              <td role="cell" data-header="">
-                <div className={style["actions"]}>{actions(row)}</div>
-              </td>
+              <th role="columnheader" scope="col">
+                <span className="visually-hidden">Actions</span>
+              </th>
             )}
           </tr>
-        ))}
-      </tbody>
-    </table>
+        </thead>
+        <tbody role="rowgroup">
+          {rows.map((row) => (
+            <tr key={rowKey(row)} role="row">
+              {columns.map((column) => (
+                <td
+                  key={column.header}
+                  role="cell"
+                  data-header={column.header}
+                  className={column.right === true ? style["right"] : undefined}
+                >
+                  <Cell>{cellOf(column, row)}</Cell>
+                </td>
+              ))}
+              {actions !== undefined && (
+                <td role="cell" data-header="">
+                  <div className={style["actions"]}>{actions(row)}</div>
+                </td>
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
+}
+
+/** The longest value that stays on one line beside longer ones. */
+const SHORT = 14;
+
+function Cell({ children }: { children: ReactNode }) {
+  const isShort = typeof children === "string" && children.length <= SHORT;
+  return <div className={isShort ? style["whole"] : undefined}>{children}</div>;
 }
 
 function Header<R>({ column, list }: { column: Column<R>; list: ListState | undefined }) {
