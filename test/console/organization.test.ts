@@ -179,6 +179,7 @@ describeInBrowser("pages of an organization", () => {
     await dialog.getByRole("button", { name: "Create" }).click();
     await page.getByRole("link", { name: "worker" }).click();
     await page.getByRole("button", { name: "Issue SVID" }).click();
+    await page.getByText("To go on with “Issue SVID”, prove who you are.", { exact: false }).waitFor();
     await stepUp(page);
     const secret = page.getByRole("alertdialog", { name: "Save this SVID" });
     await secret.getByRole("button", { name: "Show" }).click();

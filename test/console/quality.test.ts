@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { AxeBuilder } from "@axe-core/playwright";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
 import { consoleFolder } from "../../src/launch/console.ts";
 import { DOORS } from "../../src/server/static/console.ts";
@@ -83,20 +83,105 @@ describeInBrowser("the pages", () => {
       }
       expect(faults).toEqual([]);
     });
+
+    it("while it loads, and under what opens over it: menus, dialogs, toasts", async () => {
+      const page = await open();
+      const faults: string[] = [];
+      await here.signIn(page);
+      const opener = page.locator(":focus");
+      const button = (name: string | RegExp): Locator => page.getByRole("button", { name, exact: true });
+      const dialog = (name: string): Locator =>
+        page.getByRole("dialog", { name }).or(page.getByRole("alertdialog", { name }));
+      /** Presses a button, judges what it opens, closes that, and looks where the focus is then. */
+      const over = async (name: string | RegExp, opens: Locator): Promise<void> => {
+        await page.setViewportSize({ width: 1280, height: 800 });
+        await button(name).first().click();
+        await opens.waitFor();
+        faults.push(...(await faultsOf(page, String(name), [320])));
+        await page.keyboard.press("Escape");
+        await opens.waitFor({ state: "detached" });
+        await expect.poll(() => opener.and(button(name)).count(), { message: String(name) }).toBe(1);
+      };
+      const goTo = async (path: string, heading: string): Promise<void> => {
+        await page.goto(`${here.url}/console/${path}`);
+        await page.getByRole("heading", { level: 1, name: heading }).waitFor();
+      };
+
+      let release: (() => void) | undefined;
+      const held = new Promise<void>((resolve) => (release = resolve));
+      await page.route(/Service\/ListInvitations$/u, async (route) => {
+        await held;
+        await route.continue().catch(() => undefined);
+      });
+      await goTo("invitations", "Invitations");
+      await page.getByText("Loading", { exact: true }).waitFor();
+      faults.push(...(await faultsOf(page, "loading", [320, 768], true)));
+      release?.();
+      await page.getByRole("cell", { name: "ada@acme.test" }).waitFor();
+      await page.unroute(/Service\/ListInvitations$/u);
+      await over("Invite", dialog("Invite"));
+      await over(/^Search/u, page.getByRole("dialog").filter({ has: page.getByRole("combobox") }));
+      await over(/^Account: /u, page.getByRole("menu"));
+      // A notice and a failure at once.
+      await button("Resend").first().click();
+      await page.getByRole("status").filter({ hasText: /\S/u }).first().waitFor();
+      await page.route(/Service\/ListInvitations$/u, (route) => route.fulfill({ status: 500 }));
+      await button("Download CSV").click();
+      await page.getByRole("alert").filter({ hasText: "No file is saved" }).waitFor();
+      faults.push(...(await faultsOf(page, "toasts", [320])));
+
+      await goTo("me/security", "Security");
+      await over("Add authenticator", dialog("Add authenticator"));
+      await goTo("identities", "Service identities");
+      await page.getByRole("link", { name: "billing-worker" }).click();
+      await over("Issue JWT-SVID", dialog("Issue JWT-SVID"));
+      await over("Issue SVID", dialog("Confirm it is you"));
+      await over("Delete", dialog("Delete billing-worker?"));
+      await button("Create automation token").click();
+      const secret = dialog("Save this automation token");
+      await secret.getByRole("button", { name: "Show" }).click();
+      faults.push(...(await faultsOf(page, "a secret", [320])));
+      expect(faults).toEqual([]);
+    });
   });
 });
 
-/** Serious faults by axe, and sideways scrolling, of the page that is open: in both themes, at two widths. */
-async function faultsOf(page: Page, path: string): Promise<string[]> {
+/** Looks at the dialog on top, where it is shown whole: fields and hints that something covers. */
+const COVERED = `[...document.querySelectorAll("[role=dialog], [role=alertdialog]")].slice(-1)
+  .filter(({ scrollHeight, clientHeight }) => scrollHeight <= clientHeight)
+  .flatMap((dialog) => [...dialog.querySelectorAll("input, textarea, select, [id$=-hint]")])
+  .filter((field) => {
+    const { left, width, bottom } = field.getBoundingClientRect();
+    const top = document.elementFromPoint(left + width / 2, bottom - 2);
+    return width > 1 && !(field.contains(top) || top?.contains(field));
+  })
+  .map(({ outerHTML }) => outerHTML.slice(0, 120))`;
+
+/** Targets below 24 px, apart from links within text and fields that their label enlarges. */
+const SMALL = `[...document.querySelectorAll("a[href], button, summary, select")]
+  .filter((target) => {
+    const { width, height } = target.getBoundingClientRect();
+    const { display, clipPath } = getComputedStyle(target);
+    return display !== "inline" && clipPath === "none" && width > 1 && height > 1 && Math.min(width, height) < 24;
+  })
+  .map(({ outerHTML }) => outerHTML.slice(0, 120))`;
+
+/**
+ * Serious faults by axe, sideways scrolling, small targets and covered fields of the page that is open: in both themes,
+ * at two widths.
+ */
+async function faultsOf(page: Page, path: string, widths = [320, 1280], loading = false): Promise<string[]> {
   const faults: string[] = [];
   await page.locator("h1:not([data-left])").waitFor();
-  for (const width of [320, 1280]) {
+  for (const width of widths) {
     await page.setViewportSize({ width, height: 800 });
     for (const colorScheme of ["light", "dark"] as const) {
       await page.emulateMedia({ colorScheme });
       // Colours change over a moment.
-      await expect.poll(() => page.evaluate("document.getAnimations().length")).toBe(0);
-      await expect.poll(() => page.locator('[aria-busy="true"]').count()).toBe(0);
+      if (!loading) {
+        await expect.poll(() => page.evaluate("document.getAnimations().length")).toBe(0);
+        await expect.poll(() => page.locator('[aria-busy="true"]').count()).toBe(0);
+      }
       // Without another page for the results: no page has frames of another origin.
       const axe = new AxeBuilder({ page }).setLegacyMode();
       // Colours alone depend on the theme.
@@ -109,6 +194,8 @@ async function faultsOf(page: Page, path: string): Promise<string[]> {
     }
     const wide = await page.evaluate("document.documentElement.scrollWidth > innerWidth");
     if (wide === true) faults.push(`${path} at ${width}: scrolls sideways`);
+    const found = await page.evaluate<string[]>(`[...${SMALL}, ...${COVERED}]`);
+    faults.push(...found.map((html) => `${path} at ${width}: too small, or covered: ${html}`));
   }
   return faults;
 }

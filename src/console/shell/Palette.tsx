@@ -1,7 +1,8 @@
 import { Dialog } from "@base-ui/react/dialog";
 import { useNavigate } from "@tanstack/react-router";
 import { Search } from "lucide-react";
-import { useEffect, useId, useState } from "react";
+import { useEffect, useId, useRef, useState } from "react";
+import type { RefObject } from "react";
 import { useMe } from "../session/use-session.ts";
 import style from "./Palette.module.css";
 import shell from "./Shell.module.css";
@@ -28,19 +29,26 @@ export function SearchButton({ onOpen }: { onOpen: () => void }) {
 
 /** Finds pages, actions, members, apps and anything with an id. */
 export function Palette({ open, onOpenChange }: { open: boolean; onOpenChange: (open: boolean) => void }) {
+  // An `autoFocus` would take the focus before the dialog has noted where to return it.
+  const input = useRef<HTMLInputElement>(null);
   return (
     <Dialog.Root open={open} onOpenChange={onOpenChange}>
       <Dialog.Portal>
         <Dialog.Backdrop className={style["backdrop"]} />
-        <Dialog.Popup className={style["popup"]} aria-label="Search">
-          <Content onDone={() => onOpenChange(false)} />
+        <Dialog.Popup className={style["popup"]} aria-label="Search" initialFocus={input}>
+          <Content input={input} onDone={() => onOpenChange(false)} />
         </Dialog.Popup>
       </Dialog.Portal>
     </Dialog.Root>
   );
 }
 
-function Content({ onDone }: { onDone: () => void }) {
+interface ContentProps {
+  input: RefObject<HTMLInputElement | null>;
+  onDone: () => void;
+}
+
+function Content({ input, onDone }: ContentProps) {
   const me = useMe();
   const navigate = useNavigate();
   const id = useId();
@@ -72,7 +80,7 @@ function Content({ onDone }: { onDone: () => void }) {
         aria-autocomplete="list"
         placeholder="Go to a page, or paste an id"
         value={text}
-        autoFocus
+        ref={input}
         spellCheck={false}
         onChange={(event) => setText(event.target.value)}
         onKeyDown={(event) => {

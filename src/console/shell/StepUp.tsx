@@ -1,3 +1,4 @@
+import type { DescMethod } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
 import { useQuery } from "@connectrpc/connect-query";
 import { useEffect, useRef, useState, useSyncExternalStore } from "react";
@@ -24,6 +25,10 @@ const WORDS: Readonly<Record<Method, string>> = {
   magic_link: "Email link",
 };
 
+/** What an rpc does, in the words of the pages: `issueSvid` is "Issue SVID". */
+const actionOf = ({ name }: DescMethod): string =>
+  inWords(name).replaceAll(/\b(?:jwt|kms|svid)\b/gu, (acronym) => acronym.toUpperCase());
+
 const steps = createClient(StepUpService, transport);
 
 /** The dialog that asks for a new proof while a call waits; afterwards the call is repeated as it was. */
@@ -32,7 +37,7 @@ export function StepUp() {
   return (
     <Dialog
       title="Confirm it is you"
-      about={prompt && `To go on with “${inWords(prompt.about.name)}”, prove who you are. It holds for 15 minutes.`}
+      about={prompt && `To go on with “${actionOf(prompt.about)}”, prove who you are. It holds for 15 minutes.`}
       open={prompt !== undefined}
       onClose={() => prompt?.answer(undefined)}
     >
@@ -137,7 +142,8 @@ function Proof({ factorsOnly, onDone }: { factorsOnly: boolean; onDone: (elevati
           label={WORDS[method]}
           value={value}
           onChange={setValue}
-          autoFocus
+          // Not after a choice: the arrow keys go on to the next one.
+          autoFocus={chosen === undefined}
           disabled={locked > 0}
           {...(method === "password"
             ? { type: "password", autoComplete: "current-password" }

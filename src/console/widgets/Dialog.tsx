@@ -24,11 +24,17 @@ interface DialogProps {
 /** A dialog with a title. Escape closes it, and asks first where input would be lost. */
 export function Dialog({ title, about, open, onClose, dirty = false, wide = false, children }: DialogProps) {
   const [asking, setAsking] = useState(false);
+  const popup = useRef<HTMLDivElement>(null);
   return (
     <BaseDialog.Root open={open} onOpenChange={(next) => !next && (dirty ? setAsking(true) : onClose())}>
       <BaseDialog.Portal>
         <BaseDialog.Backdrop className={style["backdrop"]} />
-        <BaseDialog.Popup className={classes(style["popup"], wide && style["wide"])}>
+        <BaseDialog.Popup
+          ref={popup}
+          className={classes(style["popup"], wide && style["wide"])}
+          // An `autoFocus` would take the focus before the dialog has noted where to return it.
+          initialFocus={() => popup.current?.querySelector<HTMLElement>("[data-focus-first]") ?? true}
+        >
           <BaseDialog.Title className={style["title"]}>{title}</BaseDialog.Title>
           {about !== undefined && (
             <BaseDialog.Description className={style["about"]} render={<div />}>

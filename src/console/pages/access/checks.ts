@@ -1,4 +1,4 @@
-/** Names of features in a text, parted by spaces, commas or lines; each once. */
+/** Names of features in a text, separated by spaces, commas or lines; each once. */
 export const featuresIn = (text: string): string[] => [...new Set(text.split(/[\s,;]+/u).filter(Boolean))];
 
 /** A check as a line for the shell; the credential is `$TOKEN`. */

@@ -52,7 +52,7 @@ export function Issue({ onClose, onIssued }: { onClose: () => void; onIssued: (i
           value={sans}
           onChange={setSans}
           placeholder="worker.example.com, 10.0.0.7"
-          hint="Alternative names: DNS names and IP addresses, parted by commas."
+          hint="Alternative names: DNS names and IP addresses, separated by commas."
           error={call.failure?.fields["sans"]}
           spellCheck={false}
         />

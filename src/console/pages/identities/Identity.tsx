@@ -13,7 +13,7 @@ import { Button } from "../../widgets/Button.tsx";
 import { CodeSample } from "../../widgets/CodeSample.tsx";
 import { Id } from "../../widgets/Copy.tsx";
 import { Confirm, Dialog, SubmitActions, SecretDialog } from "../../widgets/Dialog.tsx";
-import { Input } from "../../widgets/form/Field.tsx";
+import { FormBody, Input } from "../../widgets/form/Field.tsx";
 import { Life } from "../../widgets/Life.tsx";
 import { Lines } from "../../widgets/Lines.tsx";
 import { FailureNotice } from "../../widgets/Notice.tsx";
@@ -193,7 +193,7 @@ function JwtSvid({ identityId, onClose, onMade }: JwtProps) {
       open
       onClose={onClose}
     >
-      <form
+      <FormBody
         onSubmit={(event) => {
           event.preventDefault();
           void issue.run({ identityId, audience: audience.split(/[\s,]+/u).filter(Boolean) }).then((made) => {
@@ -203,9 +203,9 @@ function JwtSvid({ identityId, onClose, onMade }: JwtProps) {
           });
         }}
       >
-        <Input label="Audience" value={audience} onChange={setAudience} hint="One or more, parted by commas." />
+        <Input label="Audience" value={audience} onChange={setAudience} hint="One or more, separated by commas." />
         <SubmitActions call={issue} verb="Issue" onCancel={onClose} />
-      </form>
+      </FormBody>
     </Dialog>
   );
 }

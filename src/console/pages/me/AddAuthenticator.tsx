@@ -69,7 +69,7 @@ export function AddAuthenticator({ factor, onClose, onActive }: AddProps) {
           inputMode="numeric"
           autoComplete="one-time-code"
           maxLength={9}
-          autoFocus
+          data-focus-first
         />
         {failure !== undefined &&
           (failure.code === "unauthorized" ? (

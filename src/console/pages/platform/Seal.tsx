@@ -4,7 +4,7 @@ import { VaultService } from "../../../../gen/atrium/vault/v1/vault_pb.ts";
 import { Status } from "../../widgets/Badge.tsx";
 import { Button } from "../../widgets/Button.tsx";
 import { Confirm, DialogActions } from "../../widgets/Dialog.tsx";
-import { Input, Radios } from "../../widgets/form/Field.tsx";
+import { FormBody, Input, Radios } from "../../widgets/form/Field.tsx";
 import { FailureNotice } from "../../widgets/Notice.tsx";
 import { Facts, Page, Section } from "../../widgets/Page.tsx";
 import { Answer } from "../../widgets/States.tsx";
@@ -40,7 +40,7 @@ export default function Seal() {
             </Section>
             {sealed && (
               <Section title="Unseal">
-                <form
+                <FormBody
                   onSubmit={(event) => {
                     event.preventDefault();
                     void unseal
@@ -71,7 +71,7 @@ export default function Seal() {
                       Unseal
                     </Button>
                   </DialogActions>
-                </form>
+                </FormBody>
               </Section>
             )}
           </>

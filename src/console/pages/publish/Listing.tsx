@@ -14,6 +14,7 @@ import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { inWords } from "../../widgets/words.ts";
 import { money } from "../apps/money.ts";
+import { OtherMarketplaces } from "./OtherMarketplaces.tsx";
 
 const MODES = ["multi_tenant", "single_tenant"];
 
@@ -37,6 +38,7 @@ export function Listing({ app }: { app: App }) {
           ]}
         </Facts>
       </Section>
+      <OtherMarketplaces appId={app.appId} />
       <CodeSample http={`PATCH /api/marketplace/apps/${app.appId}`} body={{ description: app.description }} />
       {editing && <Edit app={app} onClose={() => setEditing(false)} />}
     </>

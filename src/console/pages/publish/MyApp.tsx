@@ -15,7 +15,6 @@ import { Admins } from "./Admins.tsx";
 import { AppInstalls } from "./AppInstalls.tsx";
 import { AppPlans } from "./AppPlans.tsx";
 import { Listing } from "./Listing.tsx";
-import { OtherMarketplaces } from "./OtherMarketplaces.tsx";
 import { Provisioning } from "./Provisioning.tsx";
 
 /** One app that the caller publishes. */
@@ -45,8 +44,10 @@ function Details({ app }: { app: App }) {
     >
       {app.status === "rejected" && (
         <Notice kind="bad">
-          Rejected{app.rejectionReason === undefined ? "" : `: ${app.rejectionReason}`}. Any change makes it a draft
-          again.
+          {app.rejectionReason === undefined
+            ? "Rejected."
+            : `Rejected: ${app.rejectionReason.replace(/\.?\s*$/u, ".")}`}{" "}
+          Any change makes it a draft again.
         </Notice>
       )}
       {app.status === "draft" && (
@@ -58,12 +59,7 @@ function Details({ app }: { app: App }) {
           {
             name: "listing",
             label: "Listing",
-            content: () => (
-              <>
-                <Listing app={app} />
-                <OtherMarketplaces appId={appId} />
-              </>
-            ),
+            content: () => <Listing app={app} />,
           },
           { name: "plans", label: "Plans", content: () => <AppPlans app={app} /> },
           { name: "installs", label: "Installs", content: () => <AppInstalls app={app} /> },

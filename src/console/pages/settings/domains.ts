@@ -1,4 +1,4 @@
-/** Mail domains in a text, parted by lines, spaces or commas; `@` before one is left out, each comes once. */
+/** Mail domains in a text, separated by lines, spaces or commas; `@` before one is left out, each comes once. */
 export const domainsIn = (text: string): string[] => [
   ...new Set(
     text

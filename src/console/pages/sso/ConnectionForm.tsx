@@ -147,7 +147,7 @@ export function ConnectionForm({ of, onClose }: FormProps) {
           value={domains}
           onChange={setDomains}
           placeholder="example.com"
-          hint="Mail domains that may enter, parted by commas. Without any, nobody is let in."
+          hint="Mail domains that may enter, separated by commas. Without any, nobody is let in."
           error={call.failure?.fields["allowed_domains"] ?? form.errors["allowedDomains"]}
           spellCheck={false}
         />

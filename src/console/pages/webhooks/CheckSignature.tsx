@@ -38,7 +38,7 @@ export function CheckSignature({ onClose }: { onClose: () => void }) {
           onChange={setSecrets}
           type="password"
           autoComplete="off"
-          hint="During a rotation both, parted by a space."
+          hint="During a rotation both, separated by a space."
         />
         <Area
           label="Headers"
