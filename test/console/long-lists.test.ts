@@ -108,6 +108,39 @@ describeInBrowser("tables longer than offsets reach", () => {
     expect(files).toEqual([]);
   });
 
+  it("a list without cursors says what it cannot show, and saves no file that would be short", async () => {
+    await runSql(
+      here.app.databaseUrl,
+      `insert into invitations (uuid, token_hash, org_uuid, email, email_key, role_id, created_at, expires_at)
+       select gen_random_uuid(), sha256(n::text::bytea), uuid, 'guest' || n || '@acme.test',
+         'guest' || n || '@acme.test', 3, now(), now() + interval '7 days'
+       from organizations, generate_series(1, $2::integer) n where name = $1`,
+      [here.app.owner.org, MANY],
+    );
+    const page = await at("invitations?page=201");
+    await foot(page, "10,001").filter({ hasText: "; search to see the rest" }).waitFor();
+    expect(await page.getByRole("button", { name: "Next page" }).isDisabled()).toBe(true);
+    const files: string[] = [];
+    page.on("download", (file) => files.push(file.suggestedFilename()));
+    await page.getByRole("button", { name: "Download CSV" }).click();
+    await page
+      .getByRole("alert")
+      .filter({ hasText: "there are more than the 10,200 invitations that can be read. Narrow the list first." })
+      .waitFor();
+    await page.getByRole("progressbar").waitFor({ state: "detached" });
+    expect(files).toEqual([]);
+    await page.goto(`${here.url}/console/invitations?page=205`);
+    await page.getByText("There is no page 205 of invitations: the last is page 201 that can be read").waitFor();
+    await page.getByRole("button", { name: "Last page" }).click();
+    await foot(page, "10,001").waitFor();
+    await page.getByRole("searchbox", { name: "Search invitations" }).fill("guest1029");
+    await foot(page, "1").waitFor();
+    const [header = "", ...rows] = await saved(page);
+    expect(header).toMatch(/^Email,/u);
+    const found = new Set(rows.map((row) => row.split(",")[0]));
+    expect(found).toEqual(new Set(["", ...Array(10).keys()].map((digit) => `guest1029${digit}@acme.test`)));
+  });
+
   it("pages beyond 10,000 events are read by cursor, and Back, reload and links lead to them", async () => {
     const orgUuid = (await here.app.call("GET", "/api/auth/me", { token: await here.app.login() })).body.org_uuid;
     // Of another day: the log grows by what this browser does.

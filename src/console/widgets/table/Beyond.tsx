@@ -12,15 +12,15 @@ import type { ListState } from "./use-list.ts";
 interface NoPageProps {
   things: string;
   list: ListState;
-  /** Rows of the list. */
-  total: number;
+  /** Rows of the list; undefined where there are more than are counted. */
+  total: number | undefined;
   /** Whether pages beyond the reach of offsets can be read. */
   byCursor: boolean;
 }
 
 /** The address names a page after the last one: says so, and leads back. */
 export function NoPage({ things, list, total, byCursor }: NoPageProps) {
-  const end = Math.max(1, Math.ceil(total / PAGE));
+  const end = total === undefined ? Infinity : Math.max(1, Math.ceil(total / PAGE));
   const last = byCursor ? end : Math.min(end, LAST_BY_OFFSET);
   const unread = last < end ? " that can be read; search or filter to see the rest" : "";
   const [wanted, reached] = [list.page, last].map((number) => number.toLocaleString("en"));

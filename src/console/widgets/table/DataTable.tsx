@@ -105,7 +105,12 @@ export function DataTable<I extends DescMessage, O extends DescMessage>(props: D
             </Padded>
           )
         ) : isBeyond ? (
-          <NoPage things={things} list={list} total={total} byCursor={byCursor} />
+          <NoPage
+            things={things}
+            list={list}
+            total={page?.totalIsEstimate === true ? undefined : total}
+            byCursor={byCursor && page?.totalIsEstimate !== true}
+          />
         ) : isToFind ? (
           <FindPage
             key={JSON.stringify([list.q, list.sort, list.filters, list.page])}
