@@ -3,13 +3,13 @@ import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { LoginService } from "../../gen/atrium/login/v1/login_pb.ts";
 import type { Atrium, Elevation } from "../../src/clients/typescript/index.ts";
-import { signedIn as signedInClient } from "../clients/support.ts";
+import { signedIn } from "../clients/support.ts";
 import type { TestApp } from "../support/app.ts";
 import { describeInBrowser, surroundings } from "./browser.ts";
 
 /** Ends every session of the owner, by another client. */
 async function endSessions(app: TestApp): Promise<void> {
-  const { atrium } = await signedInClient(app, {}, { onStepUp: () => proof(atrium.stepUp, app.owner.password) });
+  const { atrium } = await signedIn(app, {}, { onStepUp: () => proof(atrium.stepUp, app.owner.password) });
   const { orgUuid = "" } = await atrium.access.getMe({});
   await atrium.sessions.revokeAllOrganizationSessions({ orgUuid, excludeCurrent: true });
 }
@@ -22,12 +22,6 @@ async function proof(stepUp: Atrium["stepUp"], password: string): Promise<Elevat
 describeInBrowser("a session in the console", () => {
   const here = surroundings({ SERVICE_RATE_LIMITS: "off" }, "serve");
 
-  async function signedIn(path = ""): Promise<Page> {
-    const page = await here.open("/sign-in");
-    await here.signIn(page);
-    if (path !== "") await page.goto(here.url + path);
-    return page;
-  }
   const status = (page: Page, method: string, path: string): Promise<number> =>
     page.evaluate<number>(`fetch(${JSON.stringify(path)}, { method: "${method}" }).then(({ status }) => status)`);
 
@@ -70,7 +64,7 @@ describeInBrowser("a session in the console", () => {
   });
 
   it("a reload keeps the session, and so do two tabs that reload at once", async () => {
-    const page = await signedIn("/console/members");
+    const page = await here.at("members");
     const second = await page.context().newPage();
     await second.goto(`${here.url}/console/keys`);
     for (let round = 0; round < 3; round++) {
@@ -81,7 +75,7 @@ describeInBrowser("a session in the console", () => {
   });
 
   it("a sign-out moves the other tab, and Back shows no data", async () => {
-    const page = await signedIn("/console/members");
+    const page = await here.at("members");
     const second = await page.context().newPage();
     await second.goto(`${here.url}/console/audit`);
     await second.getByRole("heading", { level: 1, name: "Audit log" }).waitFor();
@@ -97,7 +91,7 @@ describeInBrowser("a session in the console", () => {
   });
 
   it("sessions elsewhere, or everywhere, end after a dialog that says how many they are", async () => {
-    const page = await signedIn("/console/me/sessions");
+    const page = await here.at("me/sessions");
     const login = () => here.app.login();
     const alive = async (token: string): Promise<number> =>
       (await here.app.call("GET", "/api/auth/me", { token })).status;
@@ -152,7 +146,7 @@ describeInBrowser("a session in the console", () => {
   });
 
   it("a step-up that is cancelled changes nothing; a password goes on with what was asked for", async () => {
-    const page = await signedIn("/console/sessions");
+    const page = await here.at("sessions");
     const revokeAll = async (): Promise<void> => {
       await page.getByRole("button", { name: "Revoke all" }).click();
       const dialog = page.getByRole("alertdialog");
@@ -188,7 +182,7 @@ describeInBrowser("a session in the console", () => {
   });
 
   it("a session that ended is opened again over the page, and the call goes on", async () => {
-    const page = await signedIn("/console/api-keys");
+    const page = await here.at("api-keys");
     await page.getByRole("button", { name: "Create API key" }).click();
     const dialog = page.getByRole("dialog", { name: "Create API key" });
     await dialog.getByLabel("Name").fill("survivor");
@@ -202,7 +196,7 @@ describeInBrowser("a session in the console", () => {
   });
 
   it("five wrong answers lock the step-up, with a countdown", async () => {
-    const page = await signedIn("/console/keys");
+    const page = await here.at("keys");
     await page.getByRole("button", { name: "Rotate" }).click();
     await page.getByRole("alertdialog").getByRole("button", { name: "Rotate" }).click();
     const asked = page.getByRole("dialog", { name: "Confirm it is you" });

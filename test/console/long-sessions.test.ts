@@ -12,12 +12,6 @@ import { startProxy } from "./proxy.ts";
 describeInBrowser("a console that stays open", () => {
   const here = surroundings({ SERVICE_RATE_LIMITS: "off" }, "serve");
 
-  async function signedIn(path = ""): Promise<Page> {
-    const page = await here.open("/sign-in");
-    await here.signIn(page);
-    if (path !== "") await page.goto(here.url + path);
-    return page;
-  }
   const heading = (page: Page, name: string) => page.getByRole("heading", { level: 1, name }).waitFor();
 
   it("a service that is restarted is away, then back, without a reload of the page", async () => {
@@ -87,7 +81,7 @@ describeInBrowser("a console that stays open", () => {
     const token = await here.app.login();
     for (const name of ["Second Organization", "Third Organization"])
       expect((await here.app.call("POST", "/api/organizations", { token, body: { name } })).status).toBe(201);
-    const page = await signedIn("/console/settings");
+    const page = await here.at("settings");
     await heading(page, "Organization");
     const other = await page.context().newPage();
     await other.goto(`${here.url}/console/settings`);
@@ -114,7 +108,7 @@ describeInBrowser("a console that stays open", () => {
   });
 
   it("a page that comes back from the cache of a browser asks whether its session still lives", async () => {
-    const page = await signedIn("/console/members");
+    const page = await here.at("members");
     await page.getByRole("cell", { name: here.app.owner.email }).first().waitFor();
     await runSql(here.app.databaseUrl, "update sessions set revoked_at = now(), revoked_reason = 'test'");
     expect(await page.getByRole("dialog").count()).toBe(0);

@@ -22,9 +22,8 @@ describeInBrowser("pages of the platform", () => {
   );
 
   async function at(path: string): Promise<Page> {
-    const page = await here.open("/sign-in");
-    await here.signIn(page);
-    await go(page, path);
+    const page = await here.at(`platform/${path}`);
+    await heading(page, path);
     return page;
   }
 
@@ -32,8 +31,11 @@ describeInBrowser("pages of the platform", () => {
     await page.evaluate(
       `history.pushState(null, "", "/console/platform/${path}"); dispatchEvent(new PopStateEvent("popstate"))`,
     );
-    await page.getByRole("heading", { level: 1, name: PAGES.find(([name]) => name === path)?.[1] ?? "" }).waitFor();
+    await heading(page, path);
   }
+
+  const heading = (page: Page, path: string): Promise<void> =>
+    page.getByRole("heading", { level: 1, name: PAGES.find(([name]) => name === path)?.[1] ?? "" }).waitFor();
 
   it("every page opens without a failure", async () => {
     const page = await at("installs");
