@@ -133,6 +133,10 @@ export function surroundings(
   return here;
 }
 
+/** Goes to a path below `/console/` as a link does, which loads nothing anew. */
+export const visit = (page: Page, path: string): Promise<void> =>
+  page.evaluate(`history.pushState(null, "", "/console/${path}"); dispatchEvent(new PopStateEvent("popstate"))`);
+
 /** A button in the row of a table that has a text. */
 export const rowButton = (page: Page, row: string, name: string): Locator =>
   page.getByRole("row").filter({ hasText: row }).getByRole("button", { name, exact: true });

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
-import { describeInBrowser, rowButton, surroundings } from "./browser.ts";
+import { describeInBrowser, rowButton, surroundings, visit } from "./browser.ts";
 
 const PAGES = [
   ["members", "Members"],
@@ -41,7 +41,7 @@ describeInBrowser("pages of an organization", () => {
   it("every page opens with its heading, a list or an empty state, and no failure", { timeout: 120_000 }, async () => {
     const page = await at("members");
     for (const [path, heading] of PAGES) {
-      await page.goto(`${here.url}/console/${path}`);
+      await visit(page, path);
       await page.getByRole("heading", { level: 1, name: heading, exact: true }).waitFor();
       await expect.poll(() => page.locator('[aria-busy="true"]').count()).toBe(0);
       expect(await page.getByRole("alert").filter({ hasText: /\S/u }).count(), path).toBe(0);

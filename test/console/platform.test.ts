@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { runSql } from "../support/postgres.ts";
 import { signUp } from "../support/market.ts";
-import { describeInBrowser, rowButton, surroundings } from "./browser.ts";
+import { describeInBrowser, rowButton, surroundings, visit } from "./browser.ts";
 
 const PAGES = [
   ["installs", "All installs"],
@@ -28,9 +28,7 @@ describeInBrowser("pages of the platform", () => {
   }
 
   async function go(page: Page, path: string): Promise<void> {
-    await page.evaluate(
-      `history.pushState(null, "", "/console/platform/${path}"); dispatchEvent(new PopStateEvent("popstate"))`,
-    );
+    await visit(page, `platform/${path}`);
     await heading(page, path);
   }
 

@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { consoleFolder } from "../../src/launch/console.ts";
 import { DOORS } from "../../src/server/static/console.ts";
 import { textOf } from "../shape/sources.ts";
-import { describeInBrowser, surroundings } from "./browser.ts";
+import { describeInBrowser, surroundings, visit } from "./browser.ts";
 import { seedOrganization } from "./seed.ts";
 
 /** Paths of the pages; those of one thing are reached from its list. */
@@ -64,22 +64,19 @@ describeInBrowser("the pages", () => {
       const page = await open();
       const faults: string[] = [];
       await here.signIn(page);
-      const visit = async (path: string): Promise<void> => {
-        await page.evaluate(
-          `document.querySelector("h1").dataset.left = "";
-           history.pushState(null, "", "/console${path === "" ? "" : `/${path}`}");
-           dispatchEvent(new PopStateEvent("popstate"))`,
-        );
+      const judge = async (path: string): Promise<void> => {
+        await page.evaluate(`document.querySelector("h1").dataset.left = ""`);
+        await visit(page, path);
         faults.push(...(await faultsOf(page, `/console/${path}`)));
       };
       for (const path of lists) {
         // The overview is where the person already is.
         if (path === "") faults.push(...(await faultsOf(page, "/console")));
-        else await visit(path);
+        else await judge(path);
         const own = page.locator(`main a[href^="/console/${path}/"]`).first();
         const thing = path !== "" && (await own.count()) > 0 ? ((await own.getAttribute("href")) ?? "") : "";
         if (thing !== "" && !LISTS.includes(thing.slice("/console/".length)))
-          await visit(thing.slice("/console/".length));
+          await judge(thing.slice("/console/".length));
       }
       expect(faults).toEqual([]);
     });
