@@ -1,4 +1,11 @@
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Outlet } from "@tanstack/react-router";
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+  useParams,
+} from "@tanstack/react-router";
 import type { ComponentType } from "react";
 import { DOOR_PAGES } from "./doors/doors.ts";
 import { PAGES } from "./pages.ts";
@@ -30,15 +37,16 @@ const frame = createRoute({ getParentRoute: () => root, path: "/console", compon
 
 const pages = PAGES.map(({ path, load, needs }) => {
   const Content = lazyRouteComponent(load) as ComponentType;
-  return createRoute({
-    getParentRoute: () => frame,
-    path: path === "" ? "/" : path,
-    component: () => (
+  function Component() {
+    // The page of another thing starts anew: nothing typed in or revealed on the one before is on it.
+    const thing = JSON.stringify(useParams({ strict: false }));
+    return (
       <Allowed needs={needs}>
-        <Content />
+        <Content key={thing} />
       </Allowed>
-    ),
-  });
+    );
+  }
+  return createRoute({ getParentRoute: () => frame, path: path === "" ? "/" : path, component: Component });
 });
 
 /** Values of the address are texts, as people write them: `?page=2&q=7`. */

@@ -134,6 +134,25 @@ describeInBrowser("pages of an organization", () => {
     await page.getByRole("link", { name: "alone" }).waitFor();
   });
 
+  it("what was revealed of a secret is gone on the page of another, whose heading has the focus", async () => {
+    const token = await here.app.login();
+    const { body: me } = await here.app.call("GET", "/api/auth/me", { token });
+    for (const [name, value] of [
+      ["pair.one", "value of one"],
+      ["pair.two", "value of two"],
+    ] as const)
+      await here.app.call("PUT", `/api/admin/organizations/${me.org_uuid}/secrets/${name}`, { token, body: { value } });
+    const page = await at("vault/pair.one");
+    await page.getByRole("button", { name: "Reveal" }).click();
+    await page.getByText("value of one", { exact: true }).waitFor();
+    await visit(page, "vault/pair.two");
+    await page.getByRole("heading", { level: 1, name: "pair.two" }).waitFor();
+    expect(await page.locator(":focus").textContent()).toBe("pair.two");
+    expect(await page.getByText("value of one").count()).toBe(0);
+    await page.getByRole("button", { name: "Reveal" }).click();
+    await page.getByText("value of two", { exact: true }).waitFor();
+  });
+
   it("a secret is written twice, compared, revealed, deleted and restored", async () => {
     const page = await at("vault");
     await page.getByRole("button", { name: "Create secret" }).click();

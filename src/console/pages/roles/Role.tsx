@@ -22,7 +22,7 @@ export default function Role() {
   const { role: id = "" }: { role?: string } = useParams({ strict: false });
   const roles = useRoles();
   const role = roles.data?.data.find((one) => String(one.id) === id);
-  if (role !== undefined) return <Details key={id} role={role} />;
+  if (role !== undefined) return <Details role={role} />;
   return (
     <Page title="Role">
       <Answer of={roles}>

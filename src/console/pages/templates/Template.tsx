@@ -30,7 +30,7 @@ export default function Template() {
         <Answer of={answer}>{() => null}</Answer>
       </Page>
     );
-  return <Editor key={id} template={answer.data} />;
+  return <Editor template={answer.data} />;
 }
 
 function Editor({ template }: { template: TemplateRecord }) {
