@@ -47,7 +47,7 @@ if (values.help) {
         address === undefined || certificate === undefined
           ? undefined
           : { address: address.toString().trim(), certificate: certificate.toString() },
-      masterKey: masterKey && Buffer.from(masterKey.toString().trim(), "base64url").toString("base64"),
+      masterKey: masterKey && Buffer.from(masterKey.toString().trim(), "base64").toString("base64"),
       say: (line) => process.stdout.write(`${line}\n`),
     });
   } catch (error) {

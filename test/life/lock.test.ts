@@ -52,10 +52,18 @@ test("a secret is generated once and readable by its owner only", () => {
   const secret = loadOrCreateSecret(folder.path, "instance-key", 32);
   expect(secret).toHaveLength(32);
   expect(loadOrCreateSecret(folder.path, "instance-key", 32)).toEqual(secret);
+  expect(readFileSync(join(folder.path, "secrets", "instance-key"), "utf8")).toBe(`${secret.toString("base64")}\n`);
   expect(statSync(join(folder.path, "secrets", "instance-key")).mode & 0o777).toBe(0o600);
   const made = loadOrCreatePassword(folder.path, "bootstrap-password");
   expect(made.isNew).toBe(true);
   expect(loadOrCreatePassword(folder.path, "bootstrap-password")).toEqual({ password: made.password, isNew: false });
+});
+
+test("a secret in the alphabet for URLs is read", () => {
+  const secret = Buffer.alloc(32, 0xff);
+  mkdirSync(join(folder.path, "secrets"));
+  writeFileSync(join(folder.path, "secrets", "instance-key"), `${secret.toString("base64url")}\n`);
+  expect(loadOrCreateSecret(folder.path, "instance-key", 32)).toEqual(secret);
 });
 
 test("a damaged secret is not replaced", () => {

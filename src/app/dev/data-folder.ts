@@ -46,14 +46,15 @@ function createFolder(folder: string): void {
 }
 
 /**
- * A secret that is generated at the first start and kept in the data folder, readable by its owner only.
+ * A secret that is generated at the first start and kept in the data folder, readable by its owner only. It is kept in
+ * base64, as settings take it; folders of former versions have it in the alphabet for URLs, which is read too.
  * @param name file name in `<folder>/secrets`.
  * @param bytes number of random bytes.
  * @throws StartError when the stored secret is damaged.
  */
 export function loadOrCreateSecret(folder: string, name: string, bytes: number, random: Random = systemRandom): Buffer {
-  const text = loadOrCreate(folder, name, () => random.bytes(bytes).toString("base64url"));
-  const secret = Buffer.from(text.value, "base64url");
+  const text = loadOrCreate(folder, name, () => random.bytes(bytes).toString("base64"));
+  const secret = Buffer.from(text.value, "base64");
   if (secret.length !== bytes)
     throw new StartError(
       `The secret ${join(folder, "secrets", name)} is damaged; ` +
