@@ -149,7 +149,7 @@ export const GENERAL_CODES = {
   deadline_exceeded: {
     status: [504],
     meaning: "The deadline passed before the operation was done.",
-    why: "The client's deadline (grpc-timeout, Connect-Timeout-Ms) was too short. What was not committed is rolled back.",
+    why: "The client's deadline (grpc-timeout, Connect-Timeout-Ms) was too short; what was not committed is undone.",
     remedy: "A change may be committed just before; repeat it with a longer deadline and the same Idempotency-Key.",
   },
 } as const satisfies Record<string, ErrorEntry>;
