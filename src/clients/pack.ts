@@ -62,7 +62,8 @@ export function packTypeScript(target = path.join(root, "dist/clients")): string
   const manifest = JSON.parse(readFileSync(path.join(source, "package.json"), "utf8")) as Manifest;
   const installed = new Set(Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies }));
   const missing = [...imported].filter((name) => !installed.has(name) && !name.startsWith("node:"));
-  if (missing.length > 0) throw new Error(`The package imports ${missing.join(", ")}: depend on it, or take it from bundled/.`);
+  if (missing.length > 0)
+    throw new Error(`The package imports ${missing.join(", ")}: depend on it, or take it from bundled/.`);
   writeFileSync(
     path.join(built, "package.json"),
     `${JSON.stringify({ ...manifest, exports: { ...exports, "./package.json": "./package.json" } }, null, 2)}\n`,
