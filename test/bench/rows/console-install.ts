@@ -1,4 +1,4 @@
-import { largestPaint, openBrowser, build, signIn } from "../console-browser.ts";
+import { build, openBrowser, signIn } from "../console-browser.ts";
 import { marketOfRow, until } from "../market.ts";
 import type { Market } from "../market.ts";
 import { spread } from "../stats.ts";
@@ -49,7 +49,8 @@ export const installEvent: FigureRow = {
       await page.goto(`${url}/console/installs/${installId}`);
       const events = page.getByRole("list", { name: "Timeline" }).getByRole("listitem");
       await events.first().waitFor();
-      await largestPaint(page);
+      // The network is never idle while the stream is open.
+      await page.getByText("Live", { exact: true }).waitFor();
       const took: number[] = [];
       for (let nth = 0; nth < CHANGES; nth++) {
         const shown = page.evaluate<number>(
