@@ -39,11 +39,13 @@ test("the workflow records in the audit log that the overlap of a rotated key ha
       .data;
   for (let attempt = 0; attempt < 2_400 && (await ended()).length < 2; attempt++)
     await new Promise((resolve) => setTimeout(resolve, 50));
-  const [newest] = await ended();
-  expect(newest).toMatchObject({
-    metadata: { key_id: rotated.body.previous_key_id, reason: "overlap_ended" },
-    actor: { type: "system", id: null, email: null },
-  });
+  // The overlap of the first key ends too, at about the same time.
+  expect(await ended()).toContainEqual(
+    expect.objectContaining({
+      metadata: expect.objectContaining({ key_id: rotated.body.previous_key_id, reason: "overlap_ended" }),
+      actor: expect.objectContaining({ type: "system", id: null, email: null }),
+    }),
+  );
   // Once, at the switch: neither the key that was made nor the ends of overlaps are told of.
   expect(await told(fresh)).toHaveLength(1);
   const { data } = (await app.call("GET", `/api/organizations/${org}/audit-events?type=key.rotated`, { token: fresh }))
