@@ -235,8 +235,12 @@ describeInBrowser("ways in", () => {
     const page = await enter(who);
     await heading(page, "Overview");
     await page.goto(`${here.url}/console/me/security`);
-    await page.getByRole("button", { name: "Add authenticator" }).click();
     const dialog = page.getByRole("dialog", { name: "Add authenticator" });
+    await page.getByRole("button", { name: "Add authenticator" }).click();
+    await page.getByText("Pending", { exact: true }).waitFor();
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await page.getByText("You have no second factor.", { exact: false }).waitFor();
+    await page.getByRole("button", { name: "Add authenticator" }).click();
     const secret = await dialog.getByRole("textbox", { name: "Secret key" }).inputValue();
     const scanned = new URL((await scan(page, dialog.getByRole("img", { name: "QR code" }))) ?? "");
     expect(scanned.protocol).toBe("otpauth:");

@@ -26,6 +26,7 @@ export default function Security() {
   const [shown, setShown] = useState<readonly string[]>();
   const create = useCall(MfaService.method.createFactor);
   const remove = useCall(MfaService.method.deleteFactor, { done: "Authenticator removed" });
+  const discard = useCall(MfaService.method.deleteFactor);
   const regenerate = useCall(MfaService.method.regenerateRecoveryCodes);
   const active = factors.data?.data.filter(({ status }) => status === "active") ?? [];
 
@@ -95,7 +96,11 @@ export default function Security() {
       {adding !== undefined && (
         <AddAuthenticator
           factor={adding}
-          onClose={() => setAdding(undefined)}
+          // Its secret is not shown again: nobody could activate it later.
+          onClose={() => {
+            setAdding(undefined);
+            void discard.run({ id: adding.id });
+          }}
           onActive={() => {
             setAdding(undefined);
             // The first factor comes with recovery codes; a further one leaves them as they are.
@@ -106,9 +111,11 @@ export default function Security() {
       <Confirm
         title={`Remove ${removed === undefined ? "" : labelOf(removed)}?`}
         about={
-          active.length <= 1
-            ? "Your password alone will be enough to sign in, and your recovery codes end."
-            : "Its codes stop working at once."
+          removed?.status === "pending"
+            ? "It was never activated, and nothing else changes."
+            : active.length <= 1
+              ? "Your password alone will be enough to sign in, and your recovery codes end."
+              : "Its codes stop working at once."
         }
         verb="Remove"
         open={removed !== undefined}
