@@ -9,17 +9,19 @@ export interface Sample {
   /** `POST /api/…` with the real ids of the page. */
   http: string;
   body?: unknown;
+  /** Whether the call takes no credential. */
+  isPublic?: boolean;
 }
 
 /** The same call in three languages, with this page's ids and address; the credential is `$TOKEN`. */
-export function CodeSample({ http, body }: Sample) {
+export function CodeSample({ http, body, isPublic = false }: Sample) {
   const [method = "GET", path = "/"] = http.split(" ");
   const [language, setLanguage] = useState<keyof typeof texts>("curl");
   const label = useId();
   const texts = {
-    curl: curl(method, path, body),
-    TypeScript: typescript(method, path, body),
-    Python: python(method, path, body),
+    curl: curl(method, path, body, isPublic),
+    TypeScript: typescript(method, path, body, isPublic),
+    Python: python(method, path, body, isPublic),
   };
   return (
     <section aria-label="Code sample" className={style["sample"]}>
@@ -71,39 +73,36 @@ export function ShowAsCode(sample: Sample) {
   );
 }
 
-function curl(method: string, path: string, body: unknown): string {
-  const lines = [
-    `curl ${method === "GET" ? "" : `-X ${method} `}${serviceUrl}${path}`,
-    `-H "Authorization: Bearer $TOKEN"`,
-  ];
+function curl(method: string, path: string, body: unknown, isPublic: boolean): string {
+  const lines = [`curl ${method === "GET" ? "" : `-X ${method} `}${serviceUrl}${path}`];
+  if (!isPublic) lines.push(`-H "Authorization: Bearer $TOKEN"`);
   if (body !== undefined)
     lines.push(`-H "Content-Type: application/json"`, `-d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`);
   return lines.join(" \\\n  ");
 }
 
-function typescript(method: string, path: string, body: unknown): string {
-  const headers = ["Authorization: `Bearer ${env.TOKEN}`"];
+function typescript(method: string, path: string, body: unknown, isPublic: boolean): string {
+  const headers = isPublic ? [] : ["Authorization: `Bearer ${env.TOKEN}`"];
   if (body !== undefined) headers.push(`"Content-Type": "application/json"`);
   return [
-    `import { env } from "node:process";`,
-    "",
+    ...(isPublic ? [] : [`import { env } from "node:process";`, ""]),
     `const response = await fetch("${serviceUrl}${path}", {`,
     ...(method === "GET" ? [] : [`  method: "${method}",`]),
-    `  headers: { ${headers.join(", ")} },`,
+    ...(headers.length === 0 ? [] : [`  headers: { ${headers.join(", ")} },`]),
     ...(body === undefined ? [] : [`  body: JSON.stringify(${JSON.stringify(body)}),`]),
     "});",
     "console.log(response.status, await response.text());",
   ].join("\n");
 }
 
-function python(method: string, path: string, body: unknown): string {
+function python(method: string, path: string, body: unknown, isPublic: boolean): string {
   return [
-    "import os, urllib.request",
+    isPublic ? "import urllib.request" : "import os, urllib.request",
     "",
     `request = urllib.request.Request("${serviceUrl}${path}", method="${method}"${
       body === undefined ? "" : `, data=${JSON.stringify(JSON.stringify(body))}.encode()`
     })`,
-    `request.add_header("Authorization", f"Bearer {os.environ['TOKEN']}")`,
+    ...(isPublic ? [] : [`request.add_header("Authorization", f"Bearer {os.environ['TOKEN']}")`]),
     ...(body === undefined ? [] : [`request.add_header("Content-Type", "application/json")`]),
     "print(urllib.request.urlopen(request).read().decode())",
   ].join("\n");

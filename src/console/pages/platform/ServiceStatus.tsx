@@ -38,7 +38,7 @@ export default function ServiceStatus() {
       <Section title="Version">
         <Facts>{[["Version", settings.version]]}</Facts>
       </Section>
-      <CodeSample http="GET /readyz" />
+      <CodeSample http="GET /readyz" isPublic />
     </Page>
   );
 }
