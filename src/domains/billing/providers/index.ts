@@ -6,7 +6,7 @@ import type { PaymentProvider, ProviderName } from "./provider.ts";
 export { MethodDeclined, PROVIDER_ERRORS, PROVIDER_NAMES, UnknownCustomer, UnknownSubscription } from "./provider.ts";
 export type { Fact, PaymentProvider, ProviderEvent, ProviderName } from "./provider.ts";
 
-/** Their SDKs are loaded with the first call: together they take 30 MB. */
+/** Their SDKs are loaded with the first call: together they take 20 MB. */
 const load = {
   stripe: async (settings: Provider): Promise<PaymentProvider> => (await import("./stripe.ts")).createStripe(settings),
   paddle: async (settings: Provider): Promise<PaymentProvider> => (await import("./paddle.ts")).createPaddle(settings),
