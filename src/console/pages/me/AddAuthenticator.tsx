@@ -33,12 +33,16 @@ export function AddAuthenticator({ factor, onClose, onActive }: AddProps) {
   const [code, setCode] = useState("");
   const verify = useCall(MfaService.method.verifyFactor, { done: "Authenticator added" });
   const { failure } = verify;
+  // Whoever closes removes the factor, which may be active by then.
+  const close = (): void => {
+    if (!verify.busy) onClose();
+  };
   return (
     <Dialog
       title="Add authenticator"
       about="Scan the code with an authenticator app, then enter the 6 digits that it shows."
       open
-      onClose={onClose}
+      onClose={close}
     >
       <div className={style["grid"]}>
         <QrCode text={factor.otpauthUri} />
@@ -80,7 +84,7 @@ export function AddAuthenticator({ factor, onClose, onActive }: AddProps) {
             <FailureNotice failure={failure} />
           ))}
         <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={close}>Cancel</Button>
           <Button look="primary" type="submit" busy={verify.busy}>
             Activate
           </Button>
