@@ -45,7 +45,7 @@ const crlExtensions = new WeakMap<Authority, { url: string; extension: Buffer }>
 
 /**
  * Issues an end-entity certificate (RFC 5280 §4.1); DER. Its names and extensions are the library's. The library's
- * generator decodes and encodes each of them, and the certificate, once more, which takes five times as long.
+ * generator decodes and encodes each of them, and the certificate, once more, which takes several times as long.
  */
 export function issueLeaf(authority: Authority, request: LeafRequest): Promise<Buffer> {
   const { serial, subject, names, notBefore, notAfter, usages, publicKey, crlUrl } = request;

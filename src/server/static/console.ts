@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { escapeHtml } from "../../platform/html.ts";
-import { basePath } from "../base-path.ts";
+import { basePath } from "../../platform/base-path.ts";
 import type { PlainHandler } from "../routes.ts";
 import { createAssets } from "./assets.ts";
 import { pageHeaders } from "./headers.ts";

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { basePath } from "../base-path.ts";
+import { basePath } from "../../platform/base-path.ts";
 import type { PlainHandler } from "../routes.ts";
 
 /** What `GET /` tells a program. */

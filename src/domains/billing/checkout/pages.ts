@@ -1,3 +1,4 @@
+import { basePath } from "../../../platform/base-path.ts";
 import { errors } from "../../../platform/errors.ts";
 import { isLoopback } from "../../../platform/loopback.ts";
 import type { BillingDeps } from "../deps.ts";
@@ -14,8 +15,7 @@ export function pageOf(
   if (url === undefined) return baseUrl;
   const { origin, pathname } = new URL(url);
   const isAllowed = corsOrigins === "loopback" ? isLoopback(origin) : corsOrigins.includes(origin);
-  const own = new URL(baseUrl);
-  const isOwn = origin === own.origin && `${pathname}/`.startsWith(own.pathname.replace(/\/?$/u, "/"));
+  const isOwn = origin === new URL(baseUrl).origin && `${pathname}/`.startsWith(basePath(baseUrl));
   if (isAllowed || isOwn) return url;
   const message = "must be under the service's URL or an allowed origin";
   throw errors.validation({ fields: [{ field, code: "origin", message }] });
