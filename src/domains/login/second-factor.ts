@@ -21,7 +21,7 @@ export interface ResumedStep {
     info: RequestInfo,
   ) => Promise<string | null>;
   /** Called once the session is open. */
-  opened?: (tx: Tx, sessionId: string, payload: Readonly<Record<string, unknown>>) => Promise<void>;
+  opened?: (tx: Tx, sessionId: string, payload: Readonly<Record<string, unknown>>) => void;
 }
 
 /** Sign-ins completed by a second factor. `steps`: sign-in steps resumed after MFA, keyed by their stored name. */
@@ -54,7 +54,7 @@ export function createSecondFactorLogin(
       info: { ...info, deviceUuid: info.deviceUuid ?? verified.deviceUuid ?? undefined },
       secondFactor: true,
     });
-    if (verified.next !== null) await steps[verified.next.name]?.opened?.(tx, opened.sessionId, verified.next.payload);
+    if (verified.next !== null) steps[verified.next.name]?.opened?.(tx, opened.sessionId, verified.next.payload);
     await events.emit(tx, EVENTS[verified.event], {
       by: withoutActor(standing.userUuid, info),
       orgUuid: standing.org?.uuid ?? null,

@@ -8,7 +8,7 @@ import { errors } from "../../platform/errors.ts";
 import { certain } from "../../platform/narrow.ts";
 import { EVENTS, withoutActor } from "../event-catalogue/index.ts";
 import type { SecondFactorNeeded } from "../mfa/index.ts";
-import type { OpenedPair } from "../sessions/index.ts";
+import type { OpenedPair, Opening } from "../sessions/index.ts";
 import { createAdmission } from "./admission.ts";
 import { keepConnection } from "./connection-store.ts";
 import type { OidcDeps } from "./deps.ts";
@@ -48,7 +48,11 @@ export function createExchange(deps: OidcDeps) {
     return token;
   }
 
-  async function enter(tx: Tx, redemption: Redemption, info: RequestInfo): Promise<OpenedPair | SecondFactorNeeded> {
+  async function enter(
+    tx: Tx,
+    redemption: Redemption,
+    info: RequestInfo,
+  ): Promise<Opening<OpenedPair> | SecondFactorNeeded> {
     const token = await redeem(tx, redemption);
     const { connectionUuid, orgUuid, subject, sid } = token;
     const { userUuid, links } = await admit(tx, token, info);
@@ -68,13 +72,11 @@ export function createExchange(deps: OidcDeps) {
       return certain(needed, "a second factor of a person who has one");
     }
     if (links && !(await link(tx, token, standing, info))) throw oidcErrors.linkRequired();
-    const opened = await sessions.open.pair(tx, { standing, amr: ["fed"], info });
-    const { sessionId } = opened;
-    await Promise.all([
-      insertSessionOrigin(tx, { connectionUuid, subject, sid, sessionUuid: sessionId }),
-      events.emit(tx, EVENTS["login.oidc"], { ...event, metadata: { ...metadata, session_id: sessionId } }),
-    ]);
-    return opened;
+    const opening = sessions.open.pairLater(tx, { standing, amr: ["fed"], info });
+    const { sessionId } = opening;
+    insertSessionOrigin(tx, { connectionUuid, subject, sid, sessionUuid: sessionId });
+    await events.emit(tx, EVENTS["login.oidc"], { ...event, metadata: { ...metadata, session_id: sessionId } });
+    return opening;
   }
 
   return {
@@ -84,8 +86,10 @@ export function createExchange(deps: OidcDeps) {
      * @throws {link_required} when the address belongs to somebody whom it does not link to; the token stays good
      * @throws {forbidden} when the person is no active member of the organization
      */
-    exchange: (context: RequestContext, redemption: Redemption): Promise<OpenedPair | SecondFactorNeeded> =>
-      context.transaction((tx) => enter(tx, redemption, context.info)),
+    async exchange(context: RequestContext, redemption: Redemption): Promise<OpenedPair | SecondFactorNeeded> {
+      const entered = await context.transaction((tx) => enter(tx, redemption, context.info));
+      return "sign" in entered ? entered.sign() : entered;
+    },
 
     /**
      * Links the identity behind a session token to the signed-in person; makes no membership.
@@ -122,11 +126,9 @@ export function createExchange(deps: OidcDeps) {
       },
 
       /** Stores which identity opened the session. */
-      opened: (tx: Tx, sessionUuid: string, payload: Payload): Promise<void> =>
-        insertSessionOrigin(tx, {
-          sessionUuid,
-          ...signInOf(payload),
-        }),
+      opened(tx: Tx, sessionUuid: string, payload: Payload): void {
+        insertSessionOrigin(tx, { sessionUuid, ...signInOf(payload) });
+      },
     },
   };
 }

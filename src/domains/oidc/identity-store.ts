@@ -74,11 +74,11 @@ export async function candidate(
 }
 
 /** Stores which identity opened a session, for back-channel logout. */
-export async function insertSessionOrigin(
+export function insertSessionOrigin(
   tx: Tx,
   origin: { sessionUuid: string; connectionUuid: string; subject: string; sid: string | null },
-): Promise<void> {
-  await tx.query(
+): void {
+  tx.defer(
     `insert into oidc_sessions (session_uuid, connection_uuid, subject, sid)
      select $1, uuid, $3, $4 from oidc_connections where uuid = $2`,
     [origin.sessionUuid, origin.connectionUuid, origin.subject, origin.sid],

@@ -10,7 +10,7 @@ import * as store from "./account-store.ts";
 import { countOf, notifyEnded, recordDerivedEnded, sourcesOf } from "./ended.ts";
 import type { EndedDeps } from "./ended.ts";
 import { sessionErrors } from "./errors.ts";
-import type { OpenedPair, Opening } from "./open.ts";
+import type { OpenedPair, Openings } from "./open.ts";
 import { MAX_ACCOUNTS, mergeAccounts, sightOf } from "./rules.ts";
 import type { DeviceAccount } from "./rules.ts";
 import { keepLive, takeSource } from "./store.ts";
@@ -20,7 +20,7 @@ export interface AccountsDeps extends EndedDeps {
   database: Database;
   random: Pick<Random, "uuid">;
   access: Pick<Access, "standing">;
-  open: Opening;
+  open: Openings;
   /**
    * The caller behind an access token.
    * @throws {unauthorized} when the token is not valid

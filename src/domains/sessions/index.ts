@@ -1,5 +1,5 @@
 export { sessionsDomain } from "./domain.ts";
-export type { OpenedPair, OpenedSession, OpenRequest, SessionTtls } from "./open.ts";
+export type { OpenedPair, OpenedSession, Opening, OpenRequest, SessionTtls } from "./open.ts";
 export type { OwnSession } from "./own-sessions.ts";
 export { sessionsRpc } from "./rpc.ts";
 export { createSessions } from "./sessions.ts";

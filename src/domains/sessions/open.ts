@@ -67,9 +67,14 @@ export interface OpenedPair extends OpenedSession {
   refreshToken: string;
 }
 
+/** A session that is open once its transaction has committed; its access token can be signed after that. */
+export interface Opening<S extends OpenedSession> extends Pick<S, "sessionId" | "deviceUuid"> {
+  sign(): Promise<S>;
+}
+
 /** Opening of sessions, the same for every kind of sign-in. */
 export function createOpen({ clock, random, tokens, ttls }: OpenDeps) {
-  async function open(tx: Tx, request: OpenRequest, refreshUntil: Date | null): Promise<OpenedSession> {
+  function begin(tx: Tx, request: OpenRequest, refreshUntil: Date | null): Opening<OpenedSession> {
     const { standing, amr, info, source } = request;
     if (source === undefined) demandSingleSignOn(standing, amr);
     const now = dateOf(clock);
@@ -84,7 +89,7 @@ export function createOpen({ clock, random, tokens, ttls }: OpenDeps) {
       request.notAfter === undefined ? Infinity : longestMs,
     );
     const lifeMs = refreshUntil === null ? ttlMs : Math.max(ttlMs, Math.min(ttls.refreshIdleMs, longestMs));
-    await insertSession(tx, {
+    insertSession(tx, {
       uuid: sessionId,
       userUuid: standing.userUuid,
       orgUuid: standing.org?.uuid ?? null,
@@ -100,34 +105,39 @@ export function createOpen({ clock, random, tokens, ttls }: OpenDeps) {
       sourceUuid: source?.uuid ?? null,
       idleUntil: source === undefined ? null : dateOf(clock, lifeMs),
     });
-    await Promise.all([
-      // A sign-in of any kind resets the failure count that locks others out (decisions 13).
-      source === undefined ? endStreak(tx, SIGN_IN_FAILURES, emailKeyOf(standing.email)) : undefined,
-      standing.org === null ? undefined : markUsed(tx, standing.org.uuid, standing.userUuid, now),
-    ]);
-    const { accessToken, expiresIn } = await tokens.mint(tx, { standing, sessionId, amr, authTime, ttlMs });
-    return { sessionId, deviceUuid, accessToken, tokenType: "Bearer", expiresIn };
+    // A sign-in of any kind resets the failure count that locks others out (decisions 13).
+    if (source === undefined) endStreak(tx, SIGN_IN_FAILURES, emailKeyOf(standing.email));
+    if (standing.org !== null) markUsed(tx, standing.org.uuid, standing.userUuid, now);
+    const mint = tokens.mintLater(tx, { standing, sessionId, amr, authTime, ttlMs });
+    return {
+      sessionId,
+      deviceUuid,
+      async sign() {
+        const { accessToken, expiresIn } = await mint();
+        return { sessionId, deviceUuid, accessToken, tokenType: "Bearer", expiresIn };
+      },
+    };
+  }
+
+  /** Sends all that opens a session with a token pair, and waits for nothing. */
+  function pairLater(tx: Tx, request: OpenRequest): Opening<OpenedPair> {
+    const refreshUntil = request.source?.absoluteEnd ?? request.notAfter ?? dateOf(clock, ttls.refreshMs);
+    const opening = begin(tx, request, refreshUntil);
+    const refresh = newOpaqueToken(random);
+    const idleUntil = dateOf(clock, ttls.refreshIdleMs);
+    const until = idleUntil < refreshUntil ? idleUntil : refreshUntil;
+    insertRefresh(tx, refresh.hash, opening.sessionId, dateOf(clock), until);
+    return { ...opening, sign: async () => ({ ...(await opening.sign()), refreshToken: refresh.token }) };
   }
 
   return {
     /** A session with an access token alone: it ends with the token. */
-    alone: (tx: Tx, request: OpenRequest): Promise<OpenedSession> => open(tx, request, null),
+    alone: async (tx: Tx, request: OpenRequest): Promise<OpenedSession> => begin(tx, request, null).sign(),
 
     /** A session with a token pair. */
-    async pair(tx: Tx, request: OpenRequest): Promise<OpenedPair> {
-      const refreshUntil = request.source?.absoluteEnd ?? request.notAfter ?? dateOf(clock, ttls.refreshMs);
-      const opened = await open(tx, request, refreshUntil);
-      const refresh = newOpaqueToken(random);
-      const idleUntil = dateOf(clock, ttls.refreshIdleMs);
-      await insertRefresh(
-        tx,
-        refresh.hash,
-        opened.sessionId,
-        dateOf(clock),
-        idleUntil < refreshUntil ? idleUntil : refreshUntil,
-      );
-      return { ...opened, refreshToken: refresh.token };
-    },
+    pair: async (tx: Tx, request: OpenRequest): Promise<OpenedPair> => pairLater(tx, request).sign(),
+
+    pairLater,
   };
 }
 
@@ -140,4 +150,4 @@ export function demandSingleSignOn({ org }: Standing, amr: readonly string[]): v
 }
 
 /** Opening of sessions. */
-export type Opening = ReturnType<typeof createOpen>;
+export type Openings = ReturnType<typeof createOpen>;

@@ -39,14 +39,8 @@ export async function findRefresh(tx: Tx, hash: Buffer, at: Date): Promise<Refre
 }
 
 /** Stores a fresh refresh token. */
-export async function insertRefresh(
-  tx: Tx,
-  hash: Buffer,
-  sessionUuid: string,
-  at: Date,
-  expiresAt: Date,
-): Promise<void> {
-  await tx.query("insert into refresh_tokens (hash, session_uuid, created_at, expires_at) values ($1, $2, $3, $4)", [
+export function insertRefresh(tx: Tx, hash: Buffer, sessionUuid: string, at: Date, expiresAt: Date): void {
+  tx.defer("insert into refresh_tokens (hash, session_uuid, created_at, expires_at) values ($1, $2, $3, $4)", [
     hash,
     sessionUuid,
     at,

@@ -31,8 +31,8 @@ export interface NewSession {
 }
 
 /** Stores a session. */
-export async function insertSession(tx: Tx, session: NewSession): Promise<void> {
-  await tx.query(
+export function insertSession(tx: Tx, session: NewSession): void {
+  tx.defer(
     `insert into sessions
        (uuid, user_uuid, org_uuid, device_uuid, amr, auth_time, created_at, last_seen_at, ip_address, user_agent,
        expires_at, refresh_until, second_factor_at, source_uuid, idle_until)
@@ -57,12 +57,8 @@ export async function insertSession(tx: Tx, session: NewSession): Promise<void> 
 }
 
 /** Stores when a person last used an organization. */
-export async function markUsed(tx: Tx, orgUuid: string, userUuid: string, at: Date): Promise<void> {
-  await tx.query("update memberships set last_used_at = $3 where org_uuid = $1 and user_uuid = $2", [
-    orgUuid,
-    userUuid,
-    at,
-  ]);
+export function markUsed(tx: Tx, orgUuid: string, userUuid: string, at: Date): void {
+  tx.defer("update memberships set last_used_at = $3 where org_uuid = $1 and user_uuid = $2", [orgUuid, userUuid, at]);
 }
 
 /** Maximum number of sign-ins of a person whose addresses are read. */

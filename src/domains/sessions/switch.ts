@@ -7,7 +7,7 @@ import { causedBy, EVENTS } from "../event-catalogue/index.ts";
 import type { Events } from "../event-catalogue/index.ts";
 import { sessionErrors } from "./errors.ts";
 import { demandSingleSignOn } from "./open.ts";
-import type { OpenedPair, Opening } from "./open.ts";
+import type { OpenedPair, Openings } from "./open.ts";
 import { takeSource } from "./store.ts";
 
 /** Dependencies of {@link createOrganizationSwitch}. */
@@ -15,7 +15,7 @@ export interface OrganizationSwitchDeps {
   clock: Clock;
   access: Pick<Access, "standing">;
   events: Pick<Events, "emit">;
-  open: Opening;
+  open: Openings;
 }
 
 /** The organization that has been switched to, and the tokens for it. */

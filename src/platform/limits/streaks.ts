@@ -57,8 +57,8 @@ export function createStreaks({ database, clock }: Pick<LimiterDeps, "database" 
 }
 
 /** Resets a streak in the transaction of the success. */
-export async function endStreak(tx: Pick<Tx, "query">, rule: StreakRule, subject: string): Promise<void> {
-  await tx.query("delete from rate_delays where id = $1", [idOf(rule, subject)]);
+export function endStreak(tx: Pick<Tx, "defer">, rule: StreakRule, subject: string): void {
+  tx.defer("delete from rate_delays where id = $1", [idOf(rule, subject)]);
 }
 
 function idOf({ name }: StreakRule, subject: string): Buffer {
