@@ -13,8 +13,8 @@ export default defineConfig({
     pool: "forks",
     // Files share their worker's modules, which no test changes: to load the service takes longer than most files.
     isolate: false,
-    // One more than there are cores: much of it is waiting.
-    maxWorkers: availableParallelism() + 1,
+    // Two more than there are cores: much of it is waiting.
+    maxWorkers: availableParallelism() + 2,
     sequence: { sequencer: LongestFirst },
     // Continuous integration repeats what failed once, and the closing lines name each such test as a flake.
     retry: Number(process.env["TEST_RETRIES"] ?? 0),

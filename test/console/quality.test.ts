@@ -1,6 +1,7 @@
-import { readdirSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join } from "node:path";
-import { AxeBuilder } from "@axe-core/playwright";
+import type { AxeResults, RunOptions } from "axe-core";
 import type { Locator, Page } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
 import { consoleFolder } from "../../src/launch/console.ts";
@@ -163,6 +164,21 @@ const SMALL = `[...document.querySelectorAll("a[href], button, summary, select")
   })
   .map(({ outerHTML }) => outerHTML.slice(0, 120))`;
 
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** What axe finds by all its rules, or by some. A document takes its program once. */
+async function violations(page: Page, rules?: string[]): Promise<AxeResults["violations"]> {
+  if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(AXE);
+  const options: RunOptions = {
+    resultTypes: ["violations"],
+    preload: false,
+    ...(rules !== undefined && { runOnly: { type: "rule", values: rules } }),
+  };
+  return page.evaluate<AxeResults["violations"]>(
+    `axe.run(document, ${JSON.stringify(options)}).then(({ violations }) => violations)`,
+  );
+}
+
 /**
  * Serious faults by axe, sideways scrolling, small targets and covered fields of the page that is open: in both themes,
  * at two widths.
@@ -179,11 +195,9 @@ async function faultsOf(page: Page, path: string, widths = [320, 1280], loading 
         await expect.poll(() => page.evaluate("document.getAnimations().length")).toBe(0);
         await expect.poll(() => page.locator('[aria-busy="true"]').count()).toBe(0);
       }
-      // Without another page for the results: no page has frames of another origin.
-      const axe = new AxeBuilder({ page }).setLegacyMode();
       // Colours alone depend on the theme.
-      if (colorScheme === "dark") axe.withRules(["color-contrast"]);
-      for (const { id, impact, nodes } of (await axe.analyze()).violations)
+      const rules = colorScheme === "dark" ? ["color-contrast"] : undefined;
+      for (const { id, impact, nodes } of await violations(page, rules))
         if (impact === "serious" || impact === "critical")
           faults.push(
             `${path}, ${colorScheme}, ${width}: ${id} ${nodes.map(({ html }) => html.slice(0, 120)).join(" ")}`,

@@ -1,24 +1,23 @@
 import { randomBytes } from "node:crypto";
-import pg from "pg";
+import type pg from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { TestApp } from "../support/app.ts";
 import { founder, member } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 import { runSql } from "../support/postgres.ts";
-import { raced } from "./race.ts";
+import { openRaces } from "./race.ts";
+import type { Races } from "./race.ts";
 import { guardedRoutes } from "./rules.ts";
 import { done, platformAdmin, publishApp, signIn, startMatrixApp } from "./world.ts";
 
 let app: TestApp;
-let watch: pg.Client;
+let races: Races;
 beforeAll(async () => {
   app = await startMatrixApp();
-  watch = new pg.Client(app.databaseUrl);
-  watch.on("error", () => undefined);
-  await watch.connect();
+  races = await openRaces(app.databaseUrl);
 });
 afterAll(async () => {
-  await watch.end();
+  await races.close();
   await app.close();
 });
 
@@ -162,7 +161,7 @@ it.each(Object.keys(ends))(
       end: async (client: pg.Client) => {
         for (const text of sql) await client.query(text, params);
       },
-      undo: async () => void (await watch.query(undo, params)),
+      undo: async () => void (await races.watch.query(undo, params)),
     };
     const faults: string[] = [];
     for (const [name, request] of Object.entries(writes)) {
@@ -170,7 +169,7 @@ it.each(Object.keys(ends))(
       if (before !== undefined) await runSql(app.databaseUrl, before);
       const send = () =>
         app.call(name.split(" ")[0] ?? "", path, { token: on.admin.token, ...(body === undefined ? {} : { body }) });
-      const fault = await raced(app.databaseUrl, watch, ending, send);
+      const fault = await races.raced(ending, send);
       if (fault !== undefined) faults.push(`${name} ${fault}`);
       const control = await send();
       if (control.status >= 300) faults.push(`${name}, undisturbed, answered ${control.status}: ${control.text}`);

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import pg from "pg";
+import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { callRest } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
@@ -7,22 +7,21 @@ import { elevated, founder, member } from "../support/people.ts";
 import { runSql } from "../support/postgres.ts";
 import { pathOf, writes, writingRoutes } from "./late-writes.ts";
 import type { Stage, Write } from "./late-writes.ts";
-import { raced } from "./race.ts";
+import { openRaces } from "./race.ts";
+import type { Races } from "./race.ts";
 import { guardedRoutes } from "./rules.ts";
 import type { Credential } from "./send.ts";
 import { apiKey, platformAdmin, populate, publishApp, signIn, startMatrixApp } from "./world.ts";
 import { bySvid, workload } from "./workloads.ts";
 
 let app: TestApp;
-let watch: pg.Client;
+let races: Races;
 beforeAll(async () => {
   app = await startMatrixApp();
-  watch = new pg.Client(app.databaseUrl);
-  watch.on("error", () => undefined);
-  await watch.connect();
+  races = await openRaces(app.databaseUrl);
 });
 afterAll(async () => {
-  await watch.end();
+  await races.close();
   await app.close();
 });
 
@@ -128,7 +127,7 @@ const ends: Record<string, End> = {
   },
 };
 
-async function run(sql: readonly string[], on: Stage, client: pg.Client = watch): Promise<void> {
+async function run(sql: readonly string[], on: Stage, client: pg.Client = races.watch): Promise<void> {
   const { id: tokenId, identityId, svidId } = on.automation;
   const params = [on.side.owner.org, on.actor.userUuid, on.sid, on.key.id, tokenId, identityId, svidId];
   for (const text of sql) {
@@ -184,9 +183,7 @@ describe("Writes of a caller that ends", () => {
           });
         };
         tried++;
-        const fault = await raced(
-          app.databaseUrl,
-          watch,
+        const fault = await races.raced(
           { end: (client) => run(end.sql, on, client), undo: () => run(end.undo, on) },
           send,
         );

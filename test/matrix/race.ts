@@ -17,10 +17,11 @@ const beside = [
   "scim_users",
 ];
 
-/** The rows of every table as one text, without times of last use. */
-async function contents(watch: pg.Client): Promise<string> {
+/** The statement that reads the rows of every table as one text, without times of last use. */
+async function readingOf(watch: pg.Client): Promise<string> {
   const { rows: tables } = await watch.query<{ name: string }>(
-    "select tablename as name from pg_tables where schemaname = 'public' and tablename <> all($1::text[])",
+    `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
+       and not relispartition and relname <> all($1::text[])`,
     [beside],
   );
   const each = tables.map(
@@ -28,8 +29,15 @@ async function contents(watch: pg.Client): Promise<string> {
       `select '${name}' || ' ' || count(*) || ' ' || coalesce(sum(hashtextextended(
          (to_jsonb(t) - '{last_seen_at,last_used_at,last_auth_at}'::text[])::text, 0)), 0) as summary from ${name} t`,
   );
-  const { rows } = await watch.query<{ summary: string }>(`${each.join(" union all ")} order by 1`);
-  return rows.map(({ summary }) => summary).join("\n");
+  return `${each.join(" union all ")} order by 1`;
+}
+
+async function connect(databaseUrl: string): Promise<pg.Client> {
+  const client = new pg.Client(databaseUrl);
+  // The database is dropped while they are connected.
+  client.on("error", () => undefined);
+  await client.connect();
+  return client;
 }
 
 async function blocked(watch: pg.Client): Promise<boolean> {
@@ -45,36 +53,50 @@ export interface Ending {
   undo(): Promise<void>;
 }
 
-/**
- * Sends a write while the end of its caller is uncommitted, commits that, and returns what is wrong with the outcome;
- * undefined when nothing is wrong.
- */
-export async function raced(
-  databaseUrl: string,
-  watch: pg.Client,
-  { end, undo }: Ending,
-  send: () => Promise<{ status: number; text: string }>,
-): Promise<string | undefined> {
-  const before = await contents(watch);
-  const ending = new pg.Client(databaseUrl);
-  await ending.connect();
-  await ending.query("begin");
-  await end(ending);
-  let early = false;
-  const answer = send().finally(() => (early = true));
-  while (!early && !(await blocked(watch))) await new Promise((resolve) => setTimeout(resolve, 3));
-  const waited = !early;
-  await ending.query("commit");
-  await ending.end();
-  const { status, text } = await answer;
-  await undo();
-  if (!waited) return `answered ${status} without waiting for the end of its caller: ${text}`;
-  if (status !== 401) return `answered ${status} instead of 401: ${text}`;
-  const after = await contents(watch);
-  return after === before
-    ? undefined
-    : `changed ${after
-        .split("\n")
-        .filter((line) => !before.includes(line))
-        .join(", ")}`;
+/** Connections of a file's races, which are opened once. */
+export interface Races {
+  /** For statements besides the races. */
+  watch: pg.Client;
+  /**
+   * Sends a write while the end of its caller is uncommitted, commits that, and returns what is wrong with the outcome;
+   * undefined when nothing is wrong.
+   */
+  raced(ending: Ending, send: () => Promise<{ status: number; text: string }>): Promise<string | undefined>;
+  close(): Promise<void>;
+}
+
+/** Opens the connections of races on a database whose tables stay as they are. */
+export async function openRaces(databaseUrl: string): Promise<Races> {
+  const [watch, ending] = await Promise.all([connect(databaseUrl), connect(databaseUrl)]);
+  const text = await readingOf(watch);
+  // Workers of a parallel query would take longer to start than the rows to read.
+  await watch.query("set max_parallel_workers_per_gather = 0");
+  // Prepared: to plan it takes longer than to run it.
+  const contents = async (): Promise<string> =>
+    (await watch.query<{ summary: string }>({ name: "contents", text })).rows.map(({ summary }) => summary).join("\n");
+
+  return {
+    watch,
+    async raced({ end, undo }, send) {
+      const before = await contents();
+      await ending.query("begin");
+      await end(ending);
+      let early = false;
+      const answer = send().finally(() => (early = true));
+      while (!early && !(await blocked(watch))) await new Promise((resolve) => setTimeout(resolve, 3));
+      const waited = !early;
+      await ending.query("commit");
+      const { status, text: said } = await answer;
+      await undo();
+      if (!waited) return `answered ${status} without waiting for the end of its caller: ${said}`;
+      if (status !== 401) return `answered ${status} instead of 401: ${said}`;
+      const after = await contents();
+      if (after === before) return undefined;
+      const changed = after.split("\n").filter((line) => !before.includes(line));
+      return `changed ${changed.join(", ")}`;
+    },
+    async close() {
+      await Promise.all([watch.end(), ending.end()]);
+    },
+  };
 }

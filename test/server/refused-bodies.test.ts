@@ -166,9 +166,9 @@ const rows = Object.entries(wires).flatMap(([protocol, wire]) =>
 );
 
 describe("Refusals while a body is being sent", () => {
-  test.each(rows)(
+  test.concurrent.for(rows)(
     "an HTTP/2 connection stays usable after refusals: $protocol, $kind, and the client $manner",
-    async ({ protocol, kind, manner, says }) => {
+    async ({ protocol, kind, manner, says }, { expect }) => {
       // Node's client never subtracts what it had still to send when it reset a stream.
       const session = connect(server.url, { maxSessionMemory: 10_000 });
       let lost = "";

@@ -1,17 +1,30 @@
 import { BaseSequencer } from "vitest/node";
 import type { TestSpecification } from "vitest/node";
 
-/** Files and folders with long tests, mostly waiting for processes; the longest first. */
+/** Files and folders with long tests, many of which wait for processes; the longest first. */
 const long = [
+  "test/matrix/late-writes",
+  "test/billing/lives",
   "test/life/program",
+  "test/console/budget",
+  "test/console/quality",
   "test/faults/",
-  "test/marketplace/model",
-  "test/faults-foundation/",
+  "test/console/",
+  "test/clients/",
+  "test/scim/filter-model",
+  "test/workflows/replay",
+  "test/openapi/",
   "test/sessions/revocation",
+  "test/faults-foundation/",
+  "test/marketplace/model",
+  "test/mtls-ca/judges",
+  "test/webhooks/shares",
+  "test/auth-events/large",
+  "test/server/readers",
+  "test/life/",
   "test/main-job/provisioning",
   "test/platform/outage",
-  "test/matrix/matrix",
-  "test/life/",
+  "test/matrix/",
   "test/marketplace/permissions",
 ];
 

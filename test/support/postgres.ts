@@ -3,9 +3,10 @@ import { randomBytes } from "node:crypto";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
-import { tmpdir, userInfo } from "node:os";
+import { userInfo } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
+import { scratch } from "./scratch.ts";
 
 /** A PostgreSQL server for tests. */
 export interface TestServer {
@@ -14,12 +15,12 @@ export interface TestServer {
   stop(): Promise<void>;
 }
 
-/** Uses `TEST_DATABASE_URL`, else starts a server of our own on a free port, its data in the temporary folder. */
+/** Uses `TEST_DATABASE_URL`, else starts a server of our own on a free port. */
 export async function startPostgres(): Promise<TestServer> {
   const given = process.env["TEST_DATABASE_URL"];
   if (given !== undefined) return { url: given, stop: () => Promise.resolve() };
   const Server = await embeddedPostgres();
-  const folder = await mkdtemp(join(tmpdir(), "atrium-test-"));
+  const folder = await mkdtemp(join(scratch(), "atrium-test-"));
   const port = await freePort();
   const password = randomBytes(12).toString("hex");
   const said: string[] = [];
@@ -50,21 +51,29 @@ export async function startPostgres(): Promise<TestServer> {
     onLog: (message) => said.push(message),
     onError: (message) => said.push(String(message)),
   });
+  const url = `postgres://postgres:${password}@127.0.0.1:${port}/postgres`;
   try {
     // mkdtemp makes folders for the owner alone; the server may run as another user.
     await chmod(folder, 0o755);
     await server.initialise();
     await server.start();
+    await cheapenLogins(url);
   } catch (error) {
     throw new Error(`PostgreSQL for the tests did not start:\n${said.slice(-20).join("")}`, { cause: error });
   }
   return {
-    url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`,
+    url,
     async stop() {
       await server.stop();
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Stores the password anew, with one iteration: the default 4,096 are most of the time of each connection. */
+async function cheapenLogins(url: string): Promise<void> {
+  const { password } = new URL(url);
+  await runSql(url, `set scram_iterations = 1; alter user postgres password '${password}'`);
 }
 
 /** The package without its exit hook, which ends the process with status 0: failed tests would pass. */

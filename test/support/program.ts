@@ -1,9 +1,10 @@
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { homedir, tmpdir } from "node:os";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { listProcesses } from "../../src/app/dev/processes.ts";
+import { scratch } from "./scratch.ts";
 
 /** A run of a script of the repository as a process of its own. */
 export interface ProgramRun {
@@ -17,6 +18,8 @@ export interface ProgramRun {
 }
 
 const root = join(import.meta.dirname, "../..");
+/** Code that `npm start` has compiled; a start that finds it takes a quarter less processor time. */
+const NODE_COMPILE_CACHE = join(root, "node_modules/.cache/compiled");
 
 /**
  * Starts `node <script> <args>`, or `sh` for a shell script, with nothing but these variables and what finding programs
@@ -30,7 +33,7 @@ export function runProgram(
 ): ProgramRun {
   const child = spawn(script.endsWith(".sh") ? "sh" : process.execPath, [join(root, script), ...args], {
     cwd: root,
-    env: { PATH: process.env["PATH"] ?? "", HOME: homedir(), ...env },
+    env: { PATH: process.env["PATH"] ?? "", HOME: homedir(), NODE_COMPILE_CACHE, ...env },
     stdio: ["ignore", "pipe", "pipe"],
     ...(uid === undefined ? {} : { uid, gid: uid }),
   });
@@ -63,7 +66,7 @@ export function runProgram(
 
 /** A data folder for a test, removed by `remove` together with whatever still runs on it. */
 export function testFolder(): { path: string; remove(): void } {
-  const path = mkdtempSync(join(tmpdir(), "atrium-life-"));
+  const path = mkdtempSync(join(scratch(), "atrium-life-"));
   return {
     path,
     remove() {
