@@ -6,9 +6,12 @@ import { fileURLToPath } from "node:url";
 export const root = fileURLToPath(new URL("../..", import.meta.url));
 const bin = join(root, "node_modules", ".bin");
 
+/** Where programs are found; Go also where its installer leaves it, on the path or not. */
+export const searchPath = [process.env["PATH"] ?? "", "/usr/local/go/bin"].join(delimiter);
+
 /** Runs a program of `node_modules/.bin` (or of the path) in the repository; returns output and success. */
 export function run(program: string, ...args: string[]): { ok: boolean; output: string } {
-  const env = { ...process.env, PATH: `${bin}${delimiter}${process.env["PATH"] ?? ""}` };
+  const env = { ...process.env, PATH: `${bin}${delimiter}${searchPath}` };
   const { status, stdout, stderr, error } = spawnSync(program, args, { cwd: root, env, encoding: "utf8" });
   return { ok: status === 0, output: `${stdout ?? ""}${stderr ?? ""}${error?.message ?? ""}` };
 }

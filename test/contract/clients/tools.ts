@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { delimiter, join } from "node:path";
-import { root } from "../run.ts";
+import { join } from "node:path";
+import { root, searchPath } from "../run.ts";
 
 /** What generates and tests the Python client, with exact versions. */
 const REQUIREMENTS = "test/clients/python/requirements.txt";
@@ -11,10 +11,7 @@ const REQUIREMENTS = "test/clients/python/requirements.txt";
 export type Tools<T> = { found: T; missing?: undefined } | { found?: undefined; missing: string };
 
 /** The environment in which Go is on the path. */
-export const goEnvironment: NodeJS.ProcessEnv = {
-  ...process.env,
-  PATH: [process.env["PATH"] ?? "", "/usr/local/go/bin"].join(delimiter),
-};
+export const goEnvironment: NodeJS.ProcessEnv = { ...process.env, PATH: searchPath };
 
 /**
  * The folder with `python` and the plugins: `bin` of `CLIENT_PYTHON`, a virtual environment, by default the one that
