@@ -77,7 +77,7 @@ export default function Audit() {
           },
           { header: "Outcome", cell: ({ outcome }) => <Status of={outcome} />, csv: ({ outcome }) => outcome },
           { header: "Actor", cell: actorOf, csv: actorOf },
-          { header: "IP address", cell: ({ ipAddress }) => ipAddress, csv: ({ ipAddress }) => ipAddress },
+          { header: "IP address", cell: ({ ipAddress }) => ipAddress ?? "–", csv: ({ ipAddress }) => ipAddress },
           { header: "Time", sort: "created_at", time: ({ createdAt }) => createdAt },
         ]}
         empty={{ text: "Nothing has happened yet.", api: `GET /api/organizations/${orgUuid}/audit-events` }}
