@@ -95,7 +95,6 @@ export async function startServers(
     SERVICE_WEBHOOK_SCHEDULE: "0s,200ms,500ms,1s,1s,2s,2s,3s,3s,5s",
     SERVICE_RATE_LIMITS: "off",
     SERVICE_OPEN_SIGNUP: "1",
-    NODE_COMPILE_CACHE: join(folder, "compiled"),
     ...settings,
   };
   const instances = roles.map(
@@ -171,7 +170,7 @@ export async function startServers(
 
   startTemporal();
   // Loads every module and ends, which keeps the compiled code for each start: a process that is killed keeps nothing.
-  await runProgram("src/app/program.ts", [], { NODE_COMPILE_CACHE: shared.NODE_COMPILE_CACHE }).exit;
+  await runProgram("src/app/program.ts").exit;
   await postgres.initialise();
   await postgres.start();
   // The first one migrates the database.
