@@ -18,7 +18,7 @@ buf lint
 buf format -d --exit-code proto
 biome format .
 
-# eslint takes minutes of one core, and much of the tests is waiting.
+# eslint takes more than a minute on one core, so it runs beside the tests.
 out=$(mktemp)
 eslint . >"$out" 2>&1 & lint=$!
 trap 'kill $lint 2>/dev/null || true; rm -f "$out"' EXIT

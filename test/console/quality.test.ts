@@ -166,7 +166,7 @@ const SMALL = `[...document.querySelectorAll("a[href], button, summary, select")
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** What axe finds by all its rules, or by some. A document takes its program once. */
+/** Violations of all rules of axe, or of some. Its script is loaded once per document. */
 async function violations(page: Page, rules?: string[]): Promise<AxeResults["violations"]> {
   if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(AXE);
   const options: RunOptions = {

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 export const root = fileURLToPath(new URL("../..", import.meta.url));
 const bin = join(root, "node_modules", ".bin");
 
-/** Where programs are found; Go also where its installer leaves it, on the path or not. */
+/** The path, with the folder into which Go's installer puts it. */
 export const searchPath = [process.env["PATH"] ?? "", "/usr/local/go/bin"].join(delimiter);
 
 /** Runs a program of `node_modules/.bin` (or of the path) in the repository; returns output and success. */

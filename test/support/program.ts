@@ -18,7 +18,7 @@ export interface ProgramRun {
 }
 
 const root = join(import.meta.dirname, "../..");
-/** Code that `npm start` has compiled; a start that finds it takes a quarter less processor time. */
+/** Compile cache of `npm start`: with it a start takes a fifth less processor time. */
 const NODE_COMPILE_CACHE = join(root, "node_modules/.cache/compiled");
 
 /**

@@ -67,7 +67,7 @@ export interface OpenedPair extends OpenedSession {
   refreshToken: string;
 }
 
-/** A session that is open once its transaction has committed; its access token can be signed after that. */
+/** A session that opens when its transaction commits. `sign` may be called after the commit. */
 export interface Opening<S extends OpenedSession> extends Pick<S, "sessionId" | "deviceUuid"> {
   sign(): Promise<S>;
 }
@@ -119,7 +119,7 @@ export function createOpen({ clock, random, tokens, ttls }: OpenDeps) {
     };
   }
 
-  /** Sends all that opens a session with a token pair, and waits for nothing. */
+  /** Sends the statements that open a session with a token pair, without waiting for their results. */
   function pairLater(tx: Tx, request: OpenRequest): Opening<OpenedPair> {
     const refreshUntil = request.source?.absoluteEnd ?? request.notAfter ?? dateOf(clock, ttls.refreshMs);
     const opening = begin(tx, request, refreshUntil);
