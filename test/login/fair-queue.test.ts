@@ -27,7 +27,8 @@ it.each([
   };
   const many = 40 * availableParallelism();
   const flood = Array.from({ length: many }, (_, at) => login("flood", flooding(at)));
-  await flood[0];
+  // The first response, whichever it is: requests of one client may arrive in any order.
+  await Promise.race(flood);
   const others = ["192.0.2.2", "192.0.2.3"].map((address) => login(address, address));
   expect(await Promise.all(others)).toEqual([401, 401]);
   // On a busy machine the flood is more than ten seconds of work.
