@@ -1,8 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { chromium } from "playwright-core";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { chromiumPath } from "../support/chromium.ts";
+import { launchChromium } from "../support/chromium.ts";
 import type { Environment } from "./environment.ts";
 import type { Service } from "./service.ts";
 
@@ -38,9 +37,7 @@ export async function open(environment: Environment): Promise<AtService> {
 }
 
 export async function openBrowser(url: string): Promise<Opened> {
-  const executablePath = chromiumPath();
-  if (executablePath === undefined) throw new Error("Chromium is not installed; CHROMIUM_PATH names one");
-  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+  const browser = await launchChromium();
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
   context.setDefaultTimeout(120_000);
   await context.addInitScript(OBSERVE);

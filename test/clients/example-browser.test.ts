@@ -3,7 +3,6 @@ import type { AddressInfo } from "node:net";
 import path from "node:path";
 import reader from "jsqr";
 import { generateSync } from "otplib";
-import { chromium } from "playwright-core";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { build, preview } from "vite";
 import type { PreviewServer } from "vite";
@@ -11,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../shape/sources.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
-import { chromiumPath } from "../support/chromium.ts";
+import { chromiumPath, launchChromium } from "../support/chromium.ts";
 import { installPacked } from "./packed.ts";
 import type { Installed } from "./packed.ts";
 
@@ -43,7 +42,7 @@ describe.skipIf(executable === undefined)("the example browser", () => {
     await build(common);
     server = await preview({ ...common, preview: { host: "127.0.0.1", port: 0 } });
     url = `http://127.0.0.1:${(server.httpServer.address() as AddressInfo).port}`;
-    browser = await chromium.launch({ executablePath: executable ?? "", args: ["--no-sandbox"] });
+    browser = await launchChromium();
     context = await browser.newContext();
     // Ten times and more what a busy machine takes.
     context.setDefaultTimeout(120_000);

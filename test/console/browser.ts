@@ -1,6 +1,5 @@
 import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { chromium } from "playwright-core";
 import type { Browser, BrowserContext, Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect } from "vitest";
 import { systemClock } from "../../src/platform/clock.ts";
@@ -8,7 +7,7 @@ import type { Clock } from "../../src/platform/clock.ts";
 import { consoleFolder } from "../../src/launch/console.ts";
 import { callRest, startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
-import { chromiumPath } from "../support/chromium.ts";
+import { chromiumPath, launchChromium } from "../support/chromium.ts";
 import { root } from "../shape/sources.ts";
 import { startProxy } from "./proxy.ts";
 import type { Proxy } from "./proxy.ts";
@@ -73,7 +72,7 @@ export function surroundings(
       },
       ...(role === "all" && { temporal: await temporalServer() }),
     });
-    const browser = await chromium.launch({ executablePath: path ?? "", args: ["--no-sandbox"] });
+    const browser = await launchChromium();
     proxy?.forwardTo(app.url);
     const url = proxy?.url ?? app.url;
     Object.assign(here, { app, url, browser, open, signIn, at } satisfies Omit<Surroundings, "friends">);

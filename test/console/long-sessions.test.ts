@@ -1,11 +1,10 @@
-import { chromium } from "playwright-core";
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { systemClock } from "../../src/platform/clock.ts";
 import { consoleFolder } from "../../src/launch/console.ts";
 import { startApp } from "../support/app.ts";
 import { runSql } from "../support/postgres.ts";
-import { chromiumPath } from "../support/chromium.ts";
+import { launchChromium } from "../support/chromium.ts";
 import { describeInBrowser, surroundings } from "./browser.ts";
 import { startProxy } from "./proxy.ts";
 
@@ -118,11 +117,7 @@ describeInBrowser("a console that stays open", () => {
 
   it("the page that Back brings from the cache of a browser shows nothing after a sign-out", async () => {
     // Playwright switches the back-forward cache off.
-    const browser = await chromium.launch({
-      executablePath: chromiumPath() ?? "",
-      args: ["--no-sandbox"],
-      ignoreDefaultArgs: ["--disable-back-forward-cache"],
-    });
+    const browser = await launchChromium({ ignoreDefaultArgs: ["--disable-back-forward-cache"] });
     try {
       const context = await browser.newContext();
       const page = await context.newPage();

@@ -1,17 +1,16 @@
-import { chromium } from "playwright-core";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { create } from "@bufbuild/protobuf";
 import { GenerateCvRequestSchema } from "../../gen/atrium/templates/v1/cv_pb.ts";
 import { printCv } from "../../src/domains/templates/cv.ts";
 import { compileHtml, fillHtml } from "../../src/domains/templates/html/index.ts";
-import { chromiumPath } from "../support/chromium.ts";
+import { chromiumPath, launchChromium } from "../support/chromium.ts";
 import { HOSTILE, SAFE } from "./placements.ts";
 
-const executablePath = chromiumPath();
-if (executablePath === undefined && process.env["CI"] !== undefined)
+const path = chromiumPath();
+if (path === undefined && process.env["CI"] !== undefined)
   throw new Error("Chromium is missing: install Debian's chromium, or set CHROMIUM_PATH");
-if (executablePath === undefined) console.log("Skipped test/templates/chromium.test.ts: Chromium is not installed");
+if (path === undefined) console.log("Skipped test/templates/chromium.test.ts: Chromium is not installed");
 
 /** In the page: focuses and points at everything, and follows links that are no addresses. */
 const TOUCH_EVERYTHING = `
@@ -22,13 +21,13 @@ const TOUCH_EVERYTHING = `
     if (url !== null && !url.protocol.startsWith("http")) node.click();
   }`;
 
-describe.skipIf(executablePath === undefined)("rendered documents in Chromium", () => {
+describe.skipIf(path === undefined)("rendered documents in Chromium", () => {
   let browser: Browser;
   let page: Page;
   /** The document that is served, requests to other hosts, and calls of `hit`. */
   const seen = { html: "", requests: [] as string[], hits: 0 };
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: executablePath ?? "", args: ["--no-sandbox"] });
+    browser = await launchChromium();
     page = await browser.newPage();
     await page.exposeFunction("hit", () => void seen.hits++);
     page.on("dialog", (dialog) => void dialog.dismiss());
