@@ -25,12 +25,22 @@ describe("the scripts of a page", () => {
     names = readdirSync(folder());
   });
 
+  const imports = new Map<string, string[]>();
+  /** Scripts that a script imports; each is read once. */
+  function importsOf(name: string): string[] {
+    const known = imports.get(name);
+    if (known !== undefined) return known;
+    const found = readFileSync(join(folder(), name), "utf8").matchAll(/(?:from|import)\s*"\.\/([^"]+\.js)"/gu);
+    const imported = [...found].map(([, script = ""]) => script);
+    imports.set(name, imported);
+    return imported;
+  }
+
   /** A script with those that it imports. */
   function withImports(name: string, found = new Set<string>()): Set<string> {
     if (found.has(name)) return found;
     found.add(name);
-    const imports = readFileSync(join(folder(), name), "utf8").matchAll(/(?:from|import)\s*"\.\/([^"]+\.js)"/gu);
-    for (const [, imported = ""] of imports) withImports(imported, found);
+    for (const imported of importsOf(name)) withImports(imported, found);
     return found;
   }
 
