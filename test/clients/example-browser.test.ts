@@ -10,19 +10,14 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../shape/sources.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
-import { chromiumPath, launchChromium } from "../support/chromium.ts";
+import { hasChromium, launchChromium } from "../support/chromium.ts";
 import { installPacked } from "./packed.ts";
 import type { Installed } from "./packed.ts";
 
 // At run time the import is the function; its types say a module around it.
 const jsQR = reader as unknown as typeof reader.default;
-const executable = chromiumPath();
-if (executable === undefined) {
-  if (process.env["CI"] !== undefined) throw new Error("The example of a browser needs Chromium.");
-  console.warn("Skipped: the example of a browser needs Chromium (CHROMIUM_PATH names one).");
-}
 
-describe.skipIf(executable === undefined)("the example browser", () => {
+describe.runIf(hasChromium("the tests of the browser example"))("the example browser", () => {
   let app: TestApp;
   let installed: Installed;
   let server: PreviewServer;

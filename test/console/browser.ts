@@ -7,21 +7,16 @@ import type { Clock } from "../../src/platform/clock.ts";
 import { consoleFolder } from "../../src/launch/console.ts";
 import { callRest, startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
-import { chromiumPath, launchChromium } from "../support/chromium.ts";
+import { hasChromium, launchChromium } from "../support/chromium.ts";
 import { root } from "../shape/sources.ts";
 import { startProxy } from "./proxy.ts";
 import type { Proxy } from "./proxy.ts";
 import { temporalServer } from "../support/temporal.ts";
 
-const path = chromiumPath();
-if (path === undefined) {
-  const message = "Chromium is not installed (CHROMIUM_PATH names one); the tests of the console need it.";
-  if (process.env["CI"] !== undefined) throw new Error(message);
-  console.warn(`Skipped: ${message}`);
-}
-
 /** A suite in Chromium; skipped on a machine without it, except in continuous integration. */
-export const describeInBrowser: typeof describe.skip = path === undefined ? describe.skip : describe;
+export const describeInBrowser: typeof describe.skip = hasChromium("the tests of the console")
+  ? describe
+  : describe.skip;
 
 /** The service with the built console, and Chromium. */
 export interface Surroundings {

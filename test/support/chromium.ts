@@ -4,8 +4,8 @@ import { chromium } from "playwright-core";
 import type { Browser, LaunchOptions } from "playwright-core";
 
 /**
- * Features that are switched off. The last such switch alone counts, so that it names Playwright's own again.
- * Without the first two each window starts two pages for the suggestions of its address bar, which no test sees:
+ * Disabled features. Chromium uses only the last `--disable-features` switch, so the list repeats Playwright's after
+ * the first two. With those two enabled, each window loads two pages for the suggestions of its address bar, which take
  * half of the processor time of a new browser profile.
  */
 const DISABLED_FEATURES = [
@@ -34,8 +34,17 @@ export async function launchChromium(options: Pick<LaunchOptions, "ignoreDefault
   return chromium.launch({ ...options, executablePath, args });
 }
 
+/** Whether Chromium is installed. Where it is not, prints what is skipped, and throws in continuous integration. */
+export function hasChromium(what: string): boolean {
+  if (chromiumPath() !== undefined) return true;
+  const message = `Chromium is not installed (CHROMIUM_PATH names one); ${what} need it.`;
+  if (process.env["CI"] !== undefined) throw new Error(message);
+  console.warn(`Skipped: ${message}`);
+  return false;
+}
+
 /** Path of Chromium: `CHROMIUM_PATH`, else from the search path; undefined where there is none. */
-export function chromiumPath(): string | undefined {
+function chromiumPath(): string | undefined {
   const names = ["chromium", "chromium-browser", "google-chrome"];
   const folders = (process.env["PATH"] ?? "").split(delimiter);
   const candidates = [

@@ -4,13 +4,8 @@ import { create } from "@bufbuild/protobuf";
 import { GenerateCvRequestSchema } from "../../gen/atrium/templates/v1/cv_pb.ts";
 import { printCv } from "../../src/domains/templates/cv.ts";
 import { compileHtml, fillHtml } from "../../src/domains/templates/html/index.ts";
-import { chromiumPath, launchChromium } from "../support/chromium.ts";
+import { hasChromium, launchChromium } from "../support/chromium.ts";
 import { HOSTILE, SAFE } from "./placements.ts";
-
-const path = chromiumPath();
-if (path === undefined && process.env["CI"] !== undefined)
-  throw new Error("Chromium is missing: install Debian's chromium, or set CHROMIUM_PATH");
-if (path === undefined) console.log("Skipped test/templates/chromium.test.ts: Chromium is not installed");
 
 /** In the page: focuses and points at everything, and follows links that are no addresses. */
 const TOUCH_EVERYTHING = `
@@ -21,7 +16,7 @@ const TOUCH_EVERYTHING = `
     if (url !== null && !url.protocol.startsWith("http")) node.click();
   }`;
 
-describe.skipIf(path === undefined)("rendered documents in Chromium", () => {
+describe.runIf(hasChromium("the tests of rendered documents"))("rendered documents in Chromium", () => {
   let browser: Browser;
   let page: Page;
   /** The document that is served, requests to other hosts, and calls of `hit`. */
