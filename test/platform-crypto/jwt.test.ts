@@ -168,6 +168,22 @@ describe("Refused tokens", () => {
     for (const token of bad) expect(await check(token), token).toBeUndefined();
   });
 
+  test("a signature of another length, of zeros or with a scalar out of range is refused", async () => {
+    const input = `${part(header())}.${part(claims)}`;
+    const right = sign(null, Buffer.from(input), ed.privateKey);
+    const signed = (bytes: Buffer) => check(`${input}.${bytes.toString("base64url")}`);
+    expect(await signed(right)).toBeDefined();
+    for (const length of [1, 32, 63, 65, 512])
+      expect(await signed(Buffer.concat([right, right], length))).toBeUndefined();
+    expect(await signed(Buffer.alloc(64))).toBeUndefined();
+    expect(await signed(Buffer.concat([right.subarray(0, 32), Buffer.alloc(32, 0xff)]))).toBeUndefined();
+    for (let bit = 0; bit < 512; bit += 31) {
+      const changed = Buffer.from(right);
+      changed.writeUInt8(changed.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);
+      expect(await signed(changed), String(bit)).toBeUndefined();
+    }
+  });
+
   test("a body that is no JSON object or no UTF-8 is refused", async () => {
     for (const body of ["", "null", "[]", "1", '"x"', "{", "{}x"])
       expect(await check(forge(header(), body)), body).toBeUndefined();

@@ -1,5 +1,6 @@
-import { sign, verify } from "node:crypto";
+import { sign } from "node:crypto";
 import { promisify } from "node:util";
+import { isSignatureOf } from "../../../platform/crypto/jwk.ts";
 import type { SigningKey, VerificationKey } from "../../../platform/crypto/jwk.ts";
 import type { Sealer } from "../../../platform/crypto/sealed.ts";
 import type { Tx } from "../../../platform/db/types.ts";
@@ -59,14 +60,9 @@ export function createHeads({ sealer, keys }: { sealer: Sealer; keys: HeadKeys }
     /** Whether the signature of a head is valid; undefined when its key was deleted. */
     async isSigned(orgUuid: string | null, head: HeadRow): Promise<boolean | undefined> {
       const key = (await keys.publicKey(orgUuid, head.kid)) ?? (await keys.publicKey(null, head.kid));
-      return key === undefined ? undefined : isSignedBy(key, factsOf(orgUuid, head), head.signature);
+      return key === undefined ? undefined : isSignatureOf(key, headBytes(factsOf(orgUuid, head)), head.signature);
     },
   };
-}
-
-/** Whether `signature` is a key's signature of a head. */
-function isSignedBy(key: VerificationKey, facts: HeadFacts, signature: Buffer): boolean {
-  return verify(key.algorithm === "ed25519" ? null : "sha256", headBytes(facts), key.publicKey, signature);
 }
 
 /** The signed members of a stored head. */
