@@ -83,7 +83,9 @@ export function surroundings(
   });
 
   const open: Surroundings["open"] = async (at, options) => {
-    const context = await here.browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+    // Endless animations, which Chromium draws without a graphics card, cost more than the pages.
+    const usual = { viewport: { width: 1280, height: 800 }, reducedMotion: "reduce" } as const;
+    const context = await here.browser.newContext({ ...usual, ...options });
     contexts.push(context);
     // Ten times and more what a busy machine takes.
     context.setDefaultTimeout(120_000);

@@ -44,10 +44,9 @@ describeInBrowser("the pages", () => {
     beforeAll(async () => {
       await seedOrganization(here.app);
     });
-    const open = (): Promise<Page> => here.open(undefined, { reducedMotion: "reduce" });
 
     it("at the doors", async () => {
-      const page = await open();
+      const page = await here.open();
       const faults: string[] = [];
       for (const path of ["/", ...DOORS]) {
         await page.goto(here.url + path);
@@ -62,7 +61,7 @@ describeInBrowser("the pages", () => {
       ["of an organization, second half", OF_ORGANIZATIONS.slice(HALF)],
       ["of the platform", LISTS.filter((path) => path.startsWith("platform/"))],
     ])("on the pages %s", async (_name, lists) => {
-      const page = await open();
+      const page = await here.open();
       const faults: string[] = [];
       await here.signIn(page);
       const judge = async (path: string): Promise<void> => {
@@ -83,7 +82,7 @@ describeInBrowser("the pages", () => {
     });
 
     it("while it loads, and under what opens over it: menus, dialogs, toasts", async () => {
-      const page = await open();
+      const page = await here.open();
       const faults: string[] = [];
       await here.signIn(page);
       const opener = page.locator(":focus");
