@@ -11,8 +11,8 @@ import type { Somebody } from "../support/people.ts";
 import { held, signIn } from "./support.ts";
 import type { Held } from "./support.ts";
 
-/** Pairs of a revocation and a use; the full proof takes `ATRIUM_REVOCATIONS=10000`. */
-const pairs = Number(process.env["ATRIUM_REVOCATIONS"] ?? 2_000);
+/** Pairs of a revocation and a use. */
+const pairs = Number(process.env["REVOCATION_PAIRS"] ?? 500);
 const lanes = 8;
 
 let instances: TestApp[];
