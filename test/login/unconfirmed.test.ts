@@ -4,15 +4,17 @@ import { codeAt } from "../mfa/support.ts";
 import { works } from "../sessions/support.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
+import { watchDeadlocks } from "../support/deadlocks.ts";
 import { auditOf, elevated, founder, invite, mailsTo, member, outcome, password, tokenTo } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 import { runSql } from "../support/postgres.ts";
 
+const { log, deadlocks } = watchDeadlocks();
 let app: TestApp;
 let second: TestApp;
 beforeAll(async () => {
-  app = await startApp({ env: { SERVICE_OPEN_SIGNUP: "1", SERVICE_MAGIC_LINK_DEV_ECHO: "1" } });
-  second = await startApp({ databaseUrl: app.databaseUrl, clock: app.clock });
+  app = await startApp({ env: { SERVICE_OPEN_SIGNUP: "1", SERVICE_MAGIC_LINK_DEV_ECHO: "1" }, log });
+  second = await startApp({ databaseUrl: app.databaseUrl, clock: app.clock, log });
 });
 afterAll(async () => {
   await second.close();
@@ -187,6 +189,7 @@ describe("the first proof of an unconfirmed address", () => {
         where org_uuid = '${who.org}' and accepted_at is null and ended_at is null`;
       expect(await runSql(app.databaseUrl, open)).toEqual([]);
     }
+    expect(deadlocks).toEqual([]);
   });
 });
 

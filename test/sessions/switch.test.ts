@@ -3,6 +3,7 @@ import { decodeJwt } from "jose";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { Answer, TestApp } from "../support/app.ts";
+import { watchDeadlocks } from "../support/deadlocks.ts";
 import { auditOf, elevated, founder, invite, outcome, password } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 import { runSql } from "../support/postgres.ts";
@@ -10,14 +11,15 @@ import { cookieOf, PAGE } from "../login/cookie-support.ts";
 import { signIn, works } from "./support.ts";
 import type { Held } from "./support.ts";
 
+const { log, deadlocks } = watchDeadlocks();
 let app: TestApp;
 let second: TestApp;
 let home: Somebody;
 let away: Somebody;
 let held: Held;
 beforeAll(async () => {
-  app = await startApp({ env: { SERVICE_OPEN_SIGNUP: "1", SERVICE_MAGIC_LINK_DEV_ECHO: "1" } });
-  second = await startApp({ databaseUrl: app.databaseUrl, clock: app.clock });
+  app = await startApp({ env: { SERVICE_OPEN_SIGNUP: "1", SERVICE_MAGIC_LINK_DEV_ECHO: "1" }, log });
+  second = await startApp({ databaseUrl: app.databaseUrl, clock: app.clock, log });
   [home, away] = [await founder(app), await founder(app)];
   const { token } = await invite(app, away, home.email);
   const accepted = await app.call("POST", "/api/auth/invite/accept", { body: { token, password } });
@@ -196,6 +198,7 @@ describe("the session that switching opened", () => {
       const given = answers.filter(({ status }) => status === 200).map(({ body }) => body.access_token as string);
       expect((await Promise.all(given.map((token) => works(app, token)))).filter(Boolean)).toEqual([]);
     }
+    expect(deadlocks).toEqual([]);
   });
 });
 

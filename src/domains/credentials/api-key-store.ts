@@ -91,12 +91,16 @@ export function apiKeysOf(
   return readList(database, { ...list, order: "-created_at" }, page);
 }
 
-/** A live key with which another key is created; it cannot be revoked until the transaction ends. */
+/**
+ * A live key with which another key is created; it cannot be revoked until the transaction ends. The caller, whose key
+ * it is, is judged before, so that the membership is locked before the key, as by whatever ends both.
+ */
 export async function keepKey(
   tx: Tx,
   keyId: string,
   at: Date,
 ): Promise<{ madeBy: Maker; expiresAt: Date } | undefined> {
+  await tx.reauthorize();
   const sql = `select made_by as person, made_by_identity as identity, expires_at as "expiresAt" from api_keys
     where key_id = $1 and revoked_at is null and expires_at > $2 for share`;
   const [row] = await tx.query<{ person: string | null; identity: string; expiresAt: Date }>(sql, [keyId, at]);

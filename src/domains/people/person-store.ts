@@ -72,12 +72,30 @@ export async function insertAccounts(tx: Tx, people: readonly NewAccount[], at: 
 
 /** The person behind an address, row locked until the transaction ends. */
 export function lockPersonByEmail(tx: Tx, emailKey: string): Promise<Person | null> {
-  return tx.em.findOne(Person, { emailKey }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+  return locked(tx, "email_key", emailKey, { emailKey });
 }
 
 /** A person, row locked until the transaction ends. */
 export function lockPerson(tx: Tx, uuid: string): Promise<Person | null> {
-  return tx.em.findOne(Person, { uuid }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+  return locked(tx, "uuid", uuid, { uuid });
+}
+
+/**
+ * With the weakest lock that writers wait for. `for update`, the only one MikroORM has for this, would also wait for
+ * rows that name the person; whoever writes these may wait for a credential that the holder of the lock ends. The lock
+ * of the second statement is weaker and held already: it makes MikroORM read the row and keep changes to the entity.
+ */
+async function locked(
+  tx: Tx,
+  column: "uuid" | "email_key",
+  value: string,
+  where: { uuid: string } | { emailKey: string },
+): Promise<Person | null> {
+  const [, person] = await Promise.all([
+    tx.query(`select 1 from people where ${column} = $1 for no key update`, [value]),
+    tx.em.findOne(Person, where, { lockMode: LockMode.PESSIMISTIC_READ }),
+  ]);
+  return person;
 }
 
 /** Whether somebody has an address. */

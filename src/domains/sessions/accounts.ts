@@ -159,6 +159,7 @@ export function createAccounts(deps: AccountsDeps) {
         const account = await find(tx, deviceUuid, person, id, at);
         if (account.kind === "other") throw sessionErrors.accountNotFound();
         const standing = await access.standing(tx, account.userUuid, account.orgUuid);
+        await tx.reauthorize();
         if (!account.login && (await keepLive(tx, person.sessionId, at)) === undefined) throw errors.unauthorized();
         const source = await takeSource(tx, account.login ? person.sessionId : await store.proofOf(tx, account.id), at);
         if (standing === undefined || source === undefined) throw sessionErrors.accountEnded();

@@ -56,9 +56,16 @@ export function insertSession(tx: Tx, session: NewSession): void {
   );
 }
 
-/** Stores when a person last used an organization. */
+/**
+ * Stores when a person last used an organization. It never waits, because the transaction has locked sessions, and
+ * whoever holds the membership may wait for these: it skips a membership by which a request in flight is judged, or
+ * which another sign-in marks.
+ */
 export function markUsed(tx: Tx, orgUuid: string, userUuid: string, at: Date): void {
-  tx.defer("update memberships set last_used_at = $3 where org_uuid = $1 and user_uuid = $2", [orgUuid, userUuid, at]);
+  const sql = `update memberships set last_used_at = $3 where (org_uuid, user_uuid) in (
+      select org_uuid, user_uuid from memberships where org_uuid = $1 and user_uuid = $2
+      for no key update skip locked)`;
+  tx.defer(sql, [orgUuid, userUuid, at]);
 }
 
 /** Maximum number of sign-ins of a person whose addresses are read. */
@@ -121,9 +128,10 @@ export interface SourceSession {
 
 /**
  * Marks a live session as one that others are derived from, row locked until the transaction ends; undefined when it
- * has ended.
+ * has ended. The caller is judged before, which locks their membership before a session.
  */
 export async function takeSource(tx: Tx, uuid: string | null, at: Date): Promise<SourceSession | undefined> {
+  await tx.reauthorize();
   const sql = `update sessions set has_derived = true where uuid = $1 and revoked_at is null and expires_at > $2
     returning uuid, device_uuid as "deviceUuid", amr, auth_time as "authTime", expires_at as "expiresAt",
       coalesce(refresh_until, expires_at) as "absoluteEnd"`;
