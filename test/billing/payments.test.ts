@@ -1,11 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { founder, member } from "../support/people.ts";
-import { startApp } from "../support/app.ts";
+import { founder } from "../support/people.ts";
 import { runSql } from "../support/postgres.ts";
 import {
   billingWorld,
-  bodyOf,
   checkedOut,
   lifeAt,
   ofPaddle,
@@ -43,105 +41,6 @@ async function stateOf({ org, token }: { org: string; token: string }) {
     })),
   };
 }
-
-describe("a checkout", () => {
-  const open = (body: object, token = world.buyer.token) =>
-    world.app.call("POST", "/api/pricing/checkout-session", { token, body });
-  const quote = async (token = world.buyer.token): Promise<string> =>
-    (await world.app.call("POST", "/api/pricing/quote", { token, body: { price_id: world.priceId } })).body.quote_id;
-
-  test("fifty requests for one quote open one session with the quoted sum", async () => {
-    const quoteId = await quote();
-    const before = world.provider.calls.length;
-    const answers = await Promise.all(
-      Array.from({ length: 50 }, () => open({ quote_id: quoteId, provider: "stripe" })),
-    );
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
-    expect(new Set(answers.map(({ body }) => body.id as string)).size).toBe(1);
-    expect(answers[0]?.body).toMatchObject({
-      provider: "stripe",
-      url: expect.stringContaining(`${world.provider.url}/pay/cs_`),
-      status: "open",
-      payment_status: "unpaid",
-      amount_total_cents: 1_100,
-      currency: "usd",
-      quote_id: quoteId,
-    });
-    const calls = world.provider.calls.slice(before);
-    expect(calls).toHaveLength(1);
-    expect(bodyOf(calls[0])).toMatchObject({
-      mode: "subscription",
-      "line_items[0][price_data][unit_amount]": "1000",
-      "line_items[1][price_data][unit_amount]": "100",
-      "line_items[0][price_data][recurring][interval]": "month",
-    });
-    expect(await open({ quote_id: quoteId, provider: "paddle" })).toMatchObject({
-      status: 409,
-      body: { code: "conflict" },
-    });
-  });
-
-  test("Paddle gets the same sum, in its own terms", async () => {
-    const answer = await open({ quote_id: await quote(), provider: "paddle" });
-    expect(answer).toMatchObject({ status: 200, body: { provider: "paddle", amount_total_cents: 1_100 } });
-    const body = bodyOf(world.provider.calls.at(-1));
-    expect(body).toMatchObject({
-      currency_code: "USD",
-      items: [{ price: { unit_price: { amount: "1000" } } }, { price: { unit_price: { amount: "100" } } }],
-    });
-  });
-
-  test("refusals come in the documented order", async () => {
-    const quoteId = await quote();
-    const nothing = "0b1d2a3e-aaaa-4000-8000-00000000000f";
-    const employee = await member(world.app, world.buyer);
-    const stranger = await founder(world.app);
-    for (const [body, token, status, code] of [
-      [{ quote_id: nothing, provider: "paypal" }, world.buyer.token, 404, "not_found"],
-      [{ quote_id: quoteId }, stranger.token, 404, "not_found"],
-      [{ quote_id: quoteId }, employee.token, 403, "forbidden"],
-      [{ quote_id: quoteId, provider: "paypal" }, world.buyer.token, 404, "provider_unknown"],
-      [{ quote_id: quoteId, success_url: "https://elsewhere.test/" }, world.buyer.token, 400, "validation_error"],
-      [{ quote_id: "x" }, world.buyer.token, 400, "validation_error"],
-    ] as const)
-      expect(await open(body, token), JSON.stringify(body)).toMatchObject({ status, body: { code } });
-    world.provider.mode = "broken";
-    expect(await open({ quote_id: quoteId })).toMatchObject({ status: 502, body: { code: "provider_error" } });
-    world.provider.mode = "working";
-    expect((await open({ quote_id: quoteId })).status).toBe(200);
-    const late = await quote();
-    await runSql(world.app.databaseUrl, "update quotes set expires_at = issued_at where quote_id = $1", [late]);
-    expect(await open({ quote_id: late })).toMatchObject({ status: 410, body: { code: "quote_expired" } });
-  });
-
-  test("without providers the answer is 503 provider_not_configured, after 404 for an unknown quote", async () => {
-    const app = await startApp({ env: { SERVICE_OPEN_SIGNUP: "1" } });
-    try {
-      const token = await app.login();
-      const body = { product: "x", interval: "once", currency: "usd", unit_amount_cents: 5 };
-      const made = await app.call("POST", "/api/admin/pricing/prices", { token, body });
-      const quoted = await app.call("POST", "/api/pricing/quote", { token, body: { price_id: made.body.price_id } });
-      const checkout = (quote_id: string) =>
-        app.call("POST", "/api/pricing/checkout-session", { token, body: { quote_id } });
-      expect(await checkout(quoted.body.quote_id)).toMatchObject({
-        status: 503,
-        body: { code: "provider_not_configured" },
-      });
-      expect((await checkout("0b1d2a3e-aaaa-4000-8000-00000000000f")).body.code).toBe("not_found");
-      for (const [name, status, code] of [
-        ["stripe", 503, "provider_not_configured"],
-        ["paddle", 503, "provider_not_configured"],
-        ["paypal", 404, "provider_unknown"],
-      ] as const)
-        expect(await app.call("POST", `/api/billing/webhooks/${name}`, { body: {} })).toMatchObject({
-          status,
-          body: { code },
-        });
-    } finally {
-      await app.close();
-    }
-  });
-});
 
 describe("events of a provider", () => {
   test("nothing is granted before the payment, the plan follows it, past due keeps it, and its end takes it", async () => {
@@ -308,92 +207,5 @@ describe("events of a provider", () => {
     expect(await paddleEvent(world.app, event, 299, wrong)).toMatchObject({ status: 200, body: { received: true } });
     const unknown = ofStripe("invoice.paid", START, { id: "in_x", amount_paid: 5, currency: "usd", subscription: "s" });
     expect((await stripeEvent(world.app, unknown)).status).toBe(200);
-  });
-});
-
-describe("cards", () => {
-  const add = (body: object, token = world.buyer.token) =>
-    world.app.call("POST", "/api/billing/cards", { token, body });
-  const cards = async (token: string) => (await world.app.call("GET", "/api/billing/cards", { token })).body.data;
-
-  test("the first card is the default, another can be, and the newest follows a default that is deleted", async () => {
-    const { token } = await founder(world.app);
-    const first = await add({ provider: "stripe", payment_method_token: "pm_one" }, token);
-    expect(first).toMatchObject({
-      status: 201,
-      body: { provider: "stripe", brand: "visa", last4: "4242", exp_month: 12, exp_year: 2031, is_default: true },
-    });
-    world.app.clock.advance(1_000);
-    const second = await add({ provider: "stripe", payment_method_token: "pm_two" }, token);
-    world.app.clock.advance(1_000);
-    const third = await add({ provider: "stripe", payment_method_token: "pm_three", make_default: true }, token);
-    const defaults = async () =>
-      (await cards(token))
-        .filter((card: { is_default: boolean }) => card.is_default)
-        .map((card: { id: string }) => card.id);
-    expect(await defaults()).toEqual([third.body.id]);
-    const chosen = await world.app.call("PUT", "/api/billing/cards/default", {
-      token,
-      body: { card_id: first.body.id },
-    });
-    expect(chosen).toMatchObject({ status: 200, body: { id: first.body.id, is_default: true } });
-    const remove = (id: string, by = token) => world.app.call("DELETE", `/api/billing/cards/${id}`, { token: by });
-    expect((await remove(first.body.id, world.buyer.token)).body.code).toBe("card_not_found");
-    expect((await remove(first.body.id)).status).toBe(204);
-    expect(await defaults()).toEqual([third.body.id]);
-    expect((await cards(token)).map((card: { id: string }) => card.id)).toEqual([third.body.id, second.body.id]);
-    expect((await remove(first.body.id)).body.code).toBe("card_not_found");
-    expect(world.provider.calls.at(-1)?.path).toBe("/v1/payment_methods/pm_one/detach");
-  });
-
-  test("a card number anywhere in the body returns 400 raw_card_rejected, in any spelling", async () => {
-    for (const body of [
-      { provider: "stripe", payment_method_token: "4242424242424242" },
-      { provider: "stripe", payment_method_token: "pm_x", number: "4242 4242 4242 4242" },
-      { provider: "stripe", payment_method_token: "pm_x", card: { number: 4242424242424242 } },
-      { provider: "stripe", payment_method_token: "pm_x", note: ["call", "5555-5555-5555-4444 now"] },
-      { provider: "stripe", payment_method_token: "pm_x", "378282246310005": 1 },
-      { provider: "paypal", payment_method_token: "４２４２４２４２４２４２４２４２" },
-    ])
-      expect(await add(body), JSON.stringify(body)).toMatchObject({ status: 400, body: { code: "raw_card_rejected" } });
-  });
-
-  test("a member of a card in both spellings returns 400 bad_request over REST and Connect", async () => {
-    const card = { provider: "stripe", payment_method_token: "pm_x", paymentMethodToken: "pm_x" };
-    expect(await add(card)).toMatchObject({ status: 400, body: { code: "bad_request" } });
-    const { token } = world.buyer;
-    const answer = await world.app.call("POST", "/atrium.billing.v1.BillingService/AddCard", { token, body: { card } });
-    expect(answer).toMatchObject({ status: 400, body: { code: "invalid_argument" } });
-  });
-
-  test("a card over REST may have 32 levels of JSON, and with 33 returns 400", async () => {
-    const { token } = await founder(world.app);
-    const nested = (levels: number): string =>
-      `{"provider":"stripe","payment_method_token":"pm_deep","x":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}}`;
-    const post = (levels: number) => world.app.call("POST", "/api/billing/cards", { token, body: nested(levels) });
-    expect(await post(32)).toMatchObject({ status: 201 });
-    expect(await post(33)).toMatchObject({ status: 400, body: { code: "bad_request" } });
-  });
-
-  test("declined and unknown methods return 422, and other faults their documented answers", async () => {
-    for (const token of ["pm_declined", "pm_unknown"])
-      expect(await add({ provider: "stripe", payment_method_token: token })).toMatchObject({
-        status: 422,
-        body: { code: "card_declined" },
-      });
-    for (const [body, status, code] of [
-      [{ provider: "paypal", payment_method_token: "x" }, 404, "provider_unknown"],
-      [{ provider: "stripe" }, 400, "validation_error"],
-      [{ provider: 1, payment_method_token: "x" }, 400, "validation_error"],
-      [{ provider: "stripe", payment_method_token: "pm_1", make_default: "yes" }, 400, "validation_error"],
-      [{}, 400, "validation_error"],
-    ] as const)
-      expect(await add(body)).toMatchObject({ status, body: { code } });
-    world.provider.mode = "broken";
-    expect(await add({ provider: "stripe", payment_method_token: "pm_1" })).toMatchObject({
-      status: 502,
-      body: { code: "provider_error" },
-    });
-    world.provider.mode = "working";
   });
 });

@@ -1,12 +1,9 @@
-import { randomBytes } from "node:crypto";
-import jsqr from "jsqr";
-import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { codeAt } from "../mfa/support.ts";
 import { startHostileProvider } from "../oidc/hostile-provider.ts";
 import type { HostileProvider } from "../oidc/hostile-provider.ts";
 import { testClock } from "../support/clock.ts";
 import { freePort } from "../support/postgres.ts";
+import { doors, PASSWORD } from "./at-doors.ts";
 import { describeInBrowser, surroundings } from "./browser.ts";
 
 // Providers send browsers back to the public URL, so it has to be that of the test.
@@ -17,15 +14,6 @@ const env = {
   SERVICE_OPEN_SIGNUP: "1",
   SERVICE_RATE_LIMITS: "off",
 };
-const PASSWORD = "correct horse battery";
-
-/** Somebody who signs in by password. */
-interface Person {
-  email: string;
-  org: string;
-  password: string;
-}
-
 describeInBrowser("ways in", () => {
   const clock = testClock();
   const here = surroundings(env, "all", undefined, clock);
@@ -57,46 +45,7 @@ describeInBrowser("ways in", () => {
   });
   afterAll(() => provider.close());
 
-  const heading = (page: Page, name: string): Promise<void> =>
-    page.getByRole("heading", { level: 1, name, exact: true }).waitFor();
-
-  /** The link to a path in the newest mail to an address, as soon as there is one. */
-  async function mailed(email: string, path: string): Promise<string> {
-    let link: string | undefined;
-    await expect
-      .poll(async () => {
-        const { text } = await here.app.mailTo(email);
-        link = new RegExp(String.raw`http://127\.0\.0\.1:\d+(${path}#\S+)`, "u").exec(text)?.[1];
-        return link;
-      })
-      .toBeDefined();
-    return link ?? "";
-  }
-
-  /** The owner of an organization of their own. */
-  async function founder(): Promise<Person> {
-    const name = randomBytes(4).toString("hex");
-    const who = { email: `${name}@people.test`, org: `Org ${name}`, password: PASSWORD };
-    const { status } = await here.app.call("POST", "/api/organizations", {
-      body: { name: who.org, email: who.email, password: PASSWORD, first_name: "Ada" },
-    });
-    expect(status).toBe(201);
-    return who;
-  }
-
-  /** Sends the form of the sign-in page. */
-  async function answerDoor(page: Page, { email, org, password }: Person): Promise<void> {
-    await page.getByLabel("Organization").fill(org);
-    await page.getByLabel("Email", { exact: true }).fill(email);
-    await page.getByLabel("Password", { exact: true }).fill(password);
-    await page.getByRole("button", { name: "Sign in" }).click();
-  }
-
-  async function enter(who: Person): Promise<Page> {
-    const page = await here.open("/sign-in");
-    await answerDoor(page, who);
-    return page;
-  }
+  const { heading, mailed, founder, answerDoor, enter } = doors(here);
 
   it("the button of a connection signs in by its provider and goes where the person wanted to go", async () => {
     provider.subject = { sub: "ada", email: "ada@corp.test", email_verified: true };
@@ -212,127 +161,5 @@ describeInBrowser("ways in", () => {
     const late = await here.open(link);
     await late.getByRole("alert").filter({ hasText: "invitation_expired" }).waitFor();
     expect(await late.getByRole("button", { name: "Try again" }).count()).toBe(0);
-  });
-
-  /** The text of the QR code as the screen shows it. */
-  async function scan(page: Page, image: Locator): Promise<string | undefined> {
-    const source = `data:image/png;base64,${(await image.screenshot()).toString("base64")}`;
-    const { data, width, height } = await page.evaluate<{ data: number[]; width: number; height: number }>(
-      `(async () => {
-        const image = Object.assign(new Image(), { src: ${JSON.stringify(source)} });
-        await image.decode();
-        const { naturalWidth: width, naturalHeight: height } = image;
-        const drawing = new OffscreenCanvas(width, height).getContext("2d");
-        drawing.drawImage(image, 0, 0);
-        return { data: [...drawing.getImageData(0, 0, width, height).data], width, height };
-      })()`,
-    );
-    return jsqr.default(Uint8ClampedArray.from(data), width, height)?.data;
-  }
-
-  it("an authenticator is added by its QR code; the next sign-in asks for it or a recovery code, once", async () => {
-    const who = await founder();
-    const page = await enter(who);
-    await heading(page, "Overview");
-    await page.goto(`${here.url}/console/me/security`);
-    const dialog = page.getByRole("dialog", { name: "Add authenticator" });
-    await page.getByRole("button", { name: "Add authenticator" }).click();
-    await page.getByText("Pending", { exact: true }).waitFor();
-    await dialog.getByRole("button", { name: "Cancel" }).click();
-    await page.getByText("You have no second factor.", { exact: false }).waitFor();
-    await page.getByRole("button", { name: "Add authenticator" }).click();
-    const secret = await dialog.getByRole("textbox", { name: "Secret key" }).inputValue();
-    const scanned = new URL((await scan(page, dialog.getByRole("img", { name: "QR code" }))) ?? "");
-    expect(scanned.protocol).toBe("otpauth:");
-    expect(scanned.searchParams.get("secret")).toBe(secret);
-    await dialog.getByLabel("Code", { exact: true }).fill(codeAt(secret, clock.now()));
-    await dialog.getByRole("button", { name: "Activate" }).click();
-    const saved = page.getByRole("alertdialog", { name: "Save this set of recovery codes" });
-    await saved.getByRole("button", { name: "Show" }).click();
-    const codes = ((await saved.locator("pre").textContent()) ?? "").split("\n");
-    expect(new Set(codes).size).toBe(10);
-    await saved.getByRole("button", { name: "I have saved it" }).click();
-    await page.getByText("10 codes left.").waitFor();
-    const document = await page.content();
-    for (const shown of [secret, ...codes]) expect(document).not.toContain(shown);
-
-    await page.getByRole("button", { name: "New recovery codes" }).waitFor();
-    await page.getByRole("button", { name: /^Remove / }).click();
-    const removal = page.getByRole("alertdialog", { name: /^Remove .*\?$/u });
-    await removal.getByText("Your password alone will be enough", { exact: false }).waitFor();
-    await removal.getByRole("button", { name: "Cancel" }).click();
-    await page.goto(`${here.url}/console/members`);
-    await page.getByRole("link", { name: who.email }).click();
-    await page.getByRole("button", { name: "Remove second factor" }).click();
-    await page.getByRole("alertdialog", { name: /^Remove the second factor of / }).waitFor();
-    await page.getByRole("button", { name: "Cancel" }).click();
-
-    const byRecovery = async (): Promise<Page> => {
-      const door = await enter(who);
-      await heading(door, "Second factor");
-      await door.getByRole("button", { name: "Use a recovery code" }).click();
-      await door.getByLabel("Recovery code").fill(codes[0] ?? "");
-      await door.getByRole("button", { name: "Continue" }).click();
-      return door;
-    };
-    await heading(await byRecovery(), "Overview");
-    const refused = await byRecovery();
-    await refused.getByRole("alert").filter({ hasText: "was used before" }).waitFor();
-    await refused.getByRole("button", { name: "Use the authenticator" }).click();
-    clock.advance(30_000);
-    // Six digits are sent as soon as they are there.
-    await refused.getByLabel("Authenticator code").fill(codeAt(secret, clock.now()));
-    await heading(refused, "Overview");
-  });
-
-  it("the picture and the password are changed on the own pages, and other sessions end", async () => {
-    const who = await founder();
-    const page = await enter(who);
-    await heading(page, "Overview");
-    await page.goto(`${here.url}/console/me`);
-    const picture = page.getByRole("img", { name: "Your picture" });
-    await picture.waitFor();
-    const before = await picture.getAttribute("src");
-    const chooser = page.waitForEvent("filechooser");
-    await page.getByRole("button", { name: "Upload picture" }).click();
-    const buffer = await page.screenshot({ clip: { x: 0, y: 0, width: 96, height: 96 } });
-    await (await chooser).setFiles({ name: "me.png", mimeType: "image/png", buffer });
-    await page.getByText("Picture saved").waitFor();
-    await expect.poll(() => picture.getAttribute("src")).not.toBe(before);
-    const width = "document.querySelector('img[alt=\"Your picture\"]').naturalWidth";
-    await expect.poll(() => page.evaluate<number>(width)).toBeGreaterThan(0);
-
-    const token = await here.app.login(who.email, who.password, who.org);
-    await page.goto(`${here.url}/console/me/security`);
-    await page.getByLabel("Current password", { exact: true }).fill(who.password);
-    await page.getByLabel("New password", { exact: true }).fill("another long enough phrase");
-    await page.getByRole("button", { name: "Change password" }).click();
-    await page.getByText("Password changed.", { exact: false }).waitFor();
-    expect((await here.app.call("GET", "/api/auth/me", { token })).status).toBe(401);
-    await page.reload();
-    await heading(page, "Security");
-  });
-
-  it("a step-up by mail goes on in the tab that waits; another browser shows the token to be copied", async () => {
-    const page = await here.open("/sign-in");
-    await here.signIn(page);
-    await page.goto(`${here.url}/console/keys`);
-    await page.getByRole("button", { name: "Rotate" }).click();
-    await page.getByRole("alertdialog").getByRole("button", { name: "Rotate" }).click();
-    const asked = page.getByRole("dialog", { name: "Confirm it is you" });
-    await asked.getByRole("radio", { name: "Email link" }).check();
-    await asked.getByRole("button", { name: "Send the link" }).click();
-    const link = await mailed(here.app.owner.email, "/step-up");
-    const elsewhere = await here.open(link);
-    await elsewhere.getByRole("button", { name: "Confirm" }).click();
-    const token = new URLSearchParams(link.split("#")[1]).get("token") ?? "";
-    await elsewhere.getByText(token, { exact: true }).waitFor();
-    const door = await page.context().newPage();
-    await door.goto(here.url + link);
-    await heading(door, "Confirm that it is you");
-    expect(door.url()).toBe(`${here.url}/step-up`);
-    await door.getByRole("button", { name: "Confirm" }).click();
-    await asked.waitFor({ state: "detached" });
-    await page.getByText(/^Elevated, \d+:\d\d left$/u).waitFor();
   });
 });

@@ -12,6 +12,7 @@ import { oidcWrites } from "./oidc-writes.ts";
 import { contentWrites } from "./content-writes.ts";
 import { admin, another, call, identities, some, sql } from "./late-writes-stage.ts";
 import type { Stage, Write } from "./late-writes-stage.ts";
+import { account, authority, draft, factor, installOf, secret, session } from "./late-write-objects.ts";
 import { kindOf, fill } from "./paths.ts";
 import { apiKey, publishApp } from "./world.ts";
 
@@ -77,58 +78,6 @@ export const pathOf = ({ path }: Binding, stage: Stage, { ids = {} }: Write): st
   fill(path, (name) =>
     name === "productId" ? "p1" : (ids[kindOf(path, name)] ?? stage.side.ids[kindOf(path, name)] ?? ""),
   );
-
-/** Creates the organization's certificate authority where there is none. */
-async function authority({ app, side }: Stage): Promise<void> {
-  const body = { common_name: "late", key_algorithm: "ecdsa-p256" };
-  const path = `/api/admin/organizations/${side.owner.org}/mtls-ca`;
-  const { status } = await app.call("POST", path, { token: side.token, body });
-  if (status !== 201 && status !== 409) throw new Error(`creating a certificate authority answered ${status}`);
-}
-
-const draft = async (stage: Stage): Promise<Write> => ({
-  ids: { app_id: (await publishApp(stage.app, stage.side.token)).appId },
-});
-
-async function factor(stage: Stage): Promise<{ id: string; secret: string }> {
-  const { data } = (await call(
-    stage,
-    "POST",
-    "/api/v1/me/mfa/factors",
-    { factor_type: "totp" },
-    stage.actor.token,
-  )) as unknown as { data: { id: number; secret: string } };
-  return { id: String(data.id), secret: data.secret };
-}
-
-async function installOf(stage: Stage, status: string): Promise<Write> {
-  await sql(
-    stage,
-    "update installs set status = $2, app_id = $3 where install_id = $1",
-    stage.side.ids["install_id"],
-    status,
-    stage.side.ids["app_id"],
-  );
-  return {};
-}
-
-/**
- * Another session of the writer on their device; by then they have a second factor, so it is not for a password to
- * open.
- */
-async function session(stage: Stage): Promise<Write> {
-  const [row] = await sql(
-    stage,
-    `insert into sessions (
-       uuid, user_uuid, org_uuid, device_uuid, amr, auth_time, created_at, last_seen_at, ip_address, user_agent,
-       expires_at)
-    select gen_random_uuid(), user_uuid, org_uuid, device_uuid, amr, auth_time, created_at, last_seen_at, ip_address,
-       user_agent, expires_at
-     from sessions where uuid = $1 returning uuid`,
-    stage.sid,
-  );
-  return { ids: { session_id: row?.["uuid"] ?? "", device_uuid: stage.device } };
-}
 
 /** What each route needs to succeed: bodies, and objects used by it alone. */
 export const writes: Readonly<Record<string, (stage: Stage) => Promise<Write> | Write>> = {
@@ -328,20 +277,3 @@ export const writes: Readonly<Record<string, (stage: Stage) => Promise<Write> | 
   },
   "POST /api/operator/config": (stage) => ({ body: { org_uuid: stage.side.owner.org, audit_retention_days: 90 } }),
 };
-
-async function secret(stage: Stage): Promise<string> {
-  const name = some();
-  await call(stage, "PUT", `${admin(stage)}/secrets/${name}`, { value: "x" });
-  return name;
-}
-
-async function account(stage: Stage): Promise<Write> {
-  const added = await call(
-    stage,
-    "POST",
-    `/api/devices/${stage.device}/accounts`,
-    { access_token: (await another(stage)).token },
-    stage.actor.token,
-  );
-  return { ids: { device_uuid: stage.device, account: added["id"] ?? "" } };
-}

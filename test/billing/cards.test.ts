@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { founder } from "../support/people.ts";
+import { billingWorld } from "./support.ts";
+import type { BillingWorld } from "./support.ts";
+
+let world: BillingWorld;
+beforeAll(async () => {
+  world = await billingWorld();
+});
+afterAll(() => world.close());
+
+describe("cards", () => {
+  const add = (body: object, token = world.buyer.token) =>
+    world.app.call("POST", "/api/billing/cards", { token, body });
+  const cards = async (token: string) => (await world.app.call("GET", "/api/billing/cards", { token })).body.data;
+
+  test("the first card is the default, another can be, and the newest follows a default that is deleted", async () => {
+    const { token } = await founder(world.app);
+    const first = await add({ provider: "stripe", payment_method_token: "pm_one" }, token);
+    expect(first).toMatchObject({
+      status: 201,
+      body: { provider: "stripe", brand: "visa", last4: "4242", exp_month: 12, exp_year: 2031, is_default: true },
+    });
+    world.app.clock.advance(1_000);
+    const second = await add({ provider: "stripe", payment_method_token: "pm_two" }, token);
+    world.app.clock.advance(1_000);
+    const third = await add({ provider: "stripe", payment_method_token: "pm_three", make_default: true }, token);
+    const defaults = async () =>
+      (await cards(token))
+        .filter((card: { is_default: boolean }) => card.is_default)
+        .map((card: { id: string }) => card.id);
+    expect(await defaults()).toEqual([third.body.id]);
+    const chosen = await world.app.call("PUT", "/api/billing/cards/default", {
+      token,
+      body: { card_id: first.body.id },
+    });
+    expect(chosen).toMatchObject({ status: 200, body: { id: first.body.id, is_default: true } });
+    const remove = (id: string, by = token) => world.app.call("DELETE", `/api/billing/cards/${id}`, { token: by });
+    expect((await remove(first.body.id, world.buyer.token)).body.code).toBe("card_not_found");
+    expect((await remove(first.body.id)).status).toBe(204);
+    expect(await defaults()).toEqual([third.body.id]);
+    expect((await cards(token)).map((card: { id: string }) => card.id)).toEqual([third.body.id, second.body.id]);
+    expect((await remove(first.body.id)).body.code).toBe("card_not_found");
+    expect(world.provider.calls.at(-1)?.path).toBe("/v1/payment_methods/pm_one/detach");
+  });
+
+  test("a card number anywhere in the body returns 400 raw_card_rejected, in any spelling", async () => {
+    for (const body of [
+      { provider: "stripe", payment_method_token: "4242424242424242" },
+      { provider: "stripe", payment_method_token: "pm_x", number: "4242 4242 4242 4242" },
+      { provider: "stripe", payment_method_token: "pm_x", card: { number: 4242424242424242 } },
+      { provider: "stripe", payment_method_token: "pm_x", note: ["call", "5555-5555-5555-4444 now"] },
+      { provider: "stripe", payment_method_token: "pm_x", "378282246310005": 1 },
+      { provider: "paypal", payment_method_token: "４２４２４２４２４２４２４２４２" },
+    ])
+      expect(await add(body), JSON.stringify(body)).toMatchObject({ status: 400, body: { code: "raw_card_rejected" } });
+  });
+
+  test("a member of a card in both spellings returns 400 bad_request over REST and Connect", async () => {
+    const card = { provider: "stripe", payment_method_token: "pm_x", paymentMethodToken: "pm_x" };
+    expect(await add(card)).toMatchObject({ status: 400, body: { code: "bad_request" } });
+    const { token } = world.buyer;
+    const answer = await world.app.call("POST", "/atrium.billing.v1.BillingService/AddCard", { token, body: { card } });
+    expect(answer).toMatchObject({ status: 400, body: { code: "invalid_argument" } });
+  });
+
+  test("a card over REST may have 32 levels of JSON, and with 33 returns 400", async () => {
+    const { token } = await founder(world.app);
+    const nested = (levels: number): string =>
+      `{"provider":"stripe","payment_method_token":"pm_deep","x":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}}`;
+    const post = (levels: number) => world.app.call("POST", "/api/billing/cards", { token, body: nested(levels) });
+    expect(await post(32)).toMatchObject({ status: 201 });
+    expect(await post(33)).toMatchObject({ status: 400, body: { code: "bad_request" } });
+  });
+
+  test("declined and unknown methods return 422, and other faults their documented answers", async () => {
+    for (const token of ["pm_declined", "pm_unknown"])
+      expect(await add({ provider: "stripe", payment_method_token: token })).toMatchObject({
+        status: 422,
+        body: { code: "card_declined" },
+      });
+    for (const [body, status, code] of [
+      [{ provider: "paypal", payment_method_token: "x" }, 404, "provider_unknown"],
+      [{ provider: "stripe" }, 400, "validation_error"],
+      [{ provider: 1, payment_method_token: "x" }, 400, "validation_error"],
+      [{ provider: "stripe", payment_method_token: "pm_1", make_default: "yes" }, 400, "validation_error"],
+      [{}, 400, "validation_error"],
+    ] as const)
+      expect(await add(body)).toMatchObject({ status, body: { code } });
+    world.provider.mode = "broken";
+    expect(await add({ provider: "stripe", payment_method_token: "pm_1" })).toMatchObject({
+      status: 502,
+      body: { code: "provider_error" },
+    });
+    world.provider.mode = "working";
+  });
+});

@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { migrations } from "../../src/migrations/index.ts";
+import { defineMigration, migrate, openDatabase } from "../../src/platform/db/index.ts";
+import { silentLog } from "../../src/platform/log.ts";
+import { testClock } from "../support/clock.ts";
+import { testDatabase } from "../support/database.ts";
+import type { TestDatabase } from "../support/database.ts";
+import { runSql } from "../support/postgres.ts";
+
+const clock = testClock();
+
+let home: TestDatabase;
+beforeAll(async () => {
+  home = await testDatabase();
+});
+afterAll(() => home.close());
+
+describe("Migrations", () => {
+  test("migrations run once when several instances start together", async () => {
+    const empty = await testDatabase({ empty: true });
+    try {
+      const ran = await Promise.all([1, 2, 3, 4].map(() => migrate({ url: empty.url, migrations, log: silentLog })));
+      expect(ran.flat().toSorted()).toEqual(migrations.map((one) => one.name).toSorted());
+      const opened = await openDatabase({ url: empty.url, entities: [], migrations, clock, log: silentLog });
+      expect(await opened.ready()).toEqual({ database: "ok", migrations: "ok" });
+      await opened.close();
+    } finally {
+      await empty.close();
+    }
+  });
+
+  test("migrations run in several databases of one cluster at once", async () => {
+    const homes = await Promise.all([1, 2, 3].map(() => testDatabase({ empty: true })));
+    await Promise.all(homes.map(({ url }) => migrate({ url, migrations, log: silentLog })));
+    await Promise.all(homes.map((one) => one.close()));
+  });
+
+  test("migrations run as an ordinary owner, for a service that connects as another user", async () => {
+    const empty = await testDatabase({ empty: true });
+    const [owner, app] = [`owner_${process.pid}`, `app_${process.pid}`];
+    const as = (user: string) => Object.assign(new URL(empty.url), { username: user, password: "p" }).href;
+    const name = new URL(empty.url).pathname.slice(1);
+    try {
+      await runSql(
+        empty.url,
+        `create role ${owner} login password 'p'; create role ${app} login password 'p';
+         alter database ${name} owner to ${owner}`,
+      );
+      await expect(migrate({ url: as(owner), appUrl: as(app), migrations, log: silentLog })).rejects.toThrow(
+        /As an administrator, run/,
+      );
+      await runSql(empty.url, `grant atrium_app to ${owner} with admin option`);
+      await migrate({ url: as(owner), appUrl: as(app), migrations, log: silentLog });
+      const opened = await openDatabase({ url: as(app), entities: [], migrations, clock, log: silentLog });
+      expect(await opened.ready()).toEqual({ database: "ok", migrations: "ok" });
+      expect(await opened.prepared("who", "select current_user as who, session_user as login", [])).toEqual([
+        { who: "atrium_app", login: app },
+      ]);
+      await opened.close();
+    } finally {
+      await empty.close();
+      await runSql(home.url, `drop role if exists ${app}; drop role if exists ${owner}`);
+    }
+  });
+
+  test("failed migrations leave nothing behind, and readiness names the missing ones", async () => {
+    const broken = defineMigration("9998-broken", ["create table half (id int)", "select nonsense"]);
+    const list = [...migrations, broken];
+    await expect(migrate({ url: home.url, migrations: list, log: silentLog })).rejects.toThrow(/nonsense/);
+    expect(await runSql(home.url, "select to_regclass('half') as half")).toEqual([{ half: null }]);
+    const opened = await openDatabase({ url: home.url, entities: [], migrations: list, clock, log: silentLog });
+    expect(await opened.ready()).toEqual({ database: "ok", migrations: "missing: 9998-broken" });
+    await opened.close();
+  });
+});

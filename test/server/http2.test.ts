@@ -1,0 +1,154 @@
+import { connect as connectH2 } from "node:http2";
+import type { ClientHttp2Session } from "node:http2";
+import { connect } from "node:net";
+import type { Socket } from "node:net";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { start } from "./support.ts";
+import type { Running } from "./support.ts";
+
+let server: Running;
+/** A server with short time limits, for requests that have to exceed them. */
+let strict: Running;
+beforeAll(async () => {
+  server = await start();
+  strict = await start({ limits: { headersMs: 300, bodyMs: 300, idleMs: 1_500 } });
+});
+afterAll(() => Promise.all([server.close(), strict.close()]));
+
+function open(port = server.port, localAddress = "127.0.0.1"): Socket {
+  const socket = connect({ port, host: "127.0.0.1", localAddress });
+  socket.on("error", () => undefined);
+  return socket;
+}
+
+/** Everything the server sends until it closes the connection. */
+function untilClosed(socket: Socket): Promise<string> {
+  return new Promise((resolve) => {
+    let text = "";
+    socket.on("data", (chunk: Buffer) => (text += chunk.toString("latin1")));
+    socket.on("close", () => resolve(text));
+  });
+}
+
+function h2Status(session: ClientHttp2Session, headers: Record<string, string>): Promise<number | string> {
+  return new Promise((resolve) => {
+    const stream = session.request({ ":path": "/api/hello", ...headers });
+    stream.on("response", (answer) => resolve(answer[":status"] ?? 0));
+    stream.on("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? "error"));
+    stream.on("close", () => resolve(`reset ${stream.rstCode}`));
+    stream.end();
+    stream.resume();
+  });
+}
+
+const alive = async (): Promise<void> => expect((await server.fetch("/api/hello")).status).toBe(200);
+
+describe("HTTP/2", () => {
+  async function session(use: (session: ClientHttp2Session) => Promise<void>, url = server.url): Promise<void> {
+    const made = connectH2(url);
+    made.on("error", () => undefined);
+    await use(made);
+    made.destroy();
+  }
+
+  test("a header block over the limit returns 431", async () => {
+    await session(async (h2) => {
+      expect(await h2Status(h2, {})).toBe(200);
+      expect(await h2Status(h2, { "x-big": "x".repeat(20 * 1024) })).toBe(431);
+    });
+    await alive();
+  });
+
+  test.each([
+    ["REST", "/api/login", "application/json", "{"],
+    ["Connect", "/atrium.echo.v1.EchoService/Login", "application/json", "{"],
+    ["gRPC", "/atrium.echo.v1.EchoService/Login", "application/grpc", "\0\0"],
+    ["gRPC-Web", "/atrium.echo.v1.EchoService/Login", "application/grpc-web+proto", "\0\0"],
+    ["a stream of Connect", "/atrium.echo.v1.EchoService/Count", "application/connect+proto", "\0\0"],
+  ])("a late body of %s ends its stream, trickling or not, and no other", async (_name, path, type, begun) => {
+    // The idle limit is long, so that only the limit of bodies can end the streams.
+    const patient = await start({ limits: { bodyMs: 400, idleMs: 600_000 } });
+    const h2 = connectH2(patient.url).on("error", () => undefined);
+    const watch = h2.request({ ":path": "/api/watch", authorization: "Bearer admin" }).on("error", () => undefined);
+    const codes = await Promise.all(
+      [false, true].map(
+        (trickles) =>
+          new Promise((resolve) => {
+            const stream = h2.request({ ":path": path, ":method": "POST", "content-type": type, te: "trailers" });
+            stream.on("error", () => undefined).on("close", () => resolve(stream.rstCode));
+            stream.write(begun);
+            if (!trickles) return;
+            const more = setInterval(() => stream.write("\0"), 50);
+            stream.on("close", () => clearInterval(more));
+          }),
+      ),
+    );
+    expect(codes).toEqual([8, 8]);
+    expect([watch.closed, await h2Status(h2, {})]).toEqual([false, 200]);
+    h2.destroy();
+    await patient.close();
+  });
+
+  test("broken frames and floods of resets close the connection", async () => {
+    const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    const settings = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
+    const bad = open();
+    bad.write(Buffer.concat([preface, settings, Buffer.from([255, 255, 255, 99, 255, 255, 255, 255, 255])]));
+    await untilClosed(bad);
+    const flood = open();
+    const frames: Buffer[] = [preface, settings];
+    for (let id = 1; id < 4_000; id += 2) {
+      // HEADERS with :method GET, :scheme http, :path /, end of headers and stream; then RST_STREAM.
+      frames.push(
+        Buffer.from([0, 0, 3, 1, 5, 0, 0, id >> 8, id & 255, 0x82, 0x86, 0x84]),
+        Buffer.from([0, 0, 4, 3, 0, 0, 0, id >> 8, id & 255, 0, 0, 0, 8]),
+      );
+    }
+    flood.write(Buffer.concat(frames));
+    await untilClosed(flood);
+    await alive();
+  });
+
+  test("a trickling header block ends its connection long before the idle limit, and no other", async () => {
+    const patient = await start({ limits: { headersMs: 300 } });
+    const h2 = connectH2(patient.url);
+    expect(await h2Status(h2, {})).toBe(200);
+    const slow = open(patient.port);
+    const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    // HEADERS without the end of the block, then a byte of CONTINUATION now and again.
+    slow.write(
+      Buffer.concat([
+        preface,
+        Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]),
+        Buffer.from([0, 0, 1, 1, 1, 0, 0, 0, 1, 0x82]),
+      ]),
+    );
+    const trickle = setInterval(() => slow.write(Buffer.from([0, 0, 1, 9, 0, 0, 0, 0, 1, 0x86])), 50);
+    await untilClosed(slow);
+    clearInterval(trickle);
+    expect(await h2Status(h2, {})).toBe(200);
+    h2.destroy();
+    await patient.close();
+  });
+
+  test("a header block that stops ends its connection, whether its frame is complete or not", async () => {
+    const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    const settings = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
+    // HEADERS without END_HEADERS, and the first byte of 50.
+    for (const block of [
+      [0, 0, 1, 1, 1, 0, 0, 0, 1, 0x82],
+      [0, 0, 50, 1, 4, 0, 0, 0, 1, 0x82],
+    ]) {
+      const slow = open(strict.port);
+      slow.write(Buffer.concat([preface, settings, Buffer.from(block)]));
+      await untilClosed(slow);
+    }
+  });
+
+  test("idle HTTP/2 sessions are closed", async () => {
+    await session(async (h2) => {
+      expect(await h2Status(h2, {})).toBe(200);
+      await new Promise((resolve) => h2.once("close", resolve));
+    }, strict.url);
+  });
+});
