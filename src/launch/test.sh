@@ -10,9 +10,10 @@ if [ $# -gt 0 ]; then
   exec vitest run $config "$@"
 fi
 
-echo "== tsc -p ., tsc -p src/console"
+echo "== tsc -p ., and beside it tsc -p src/console"
+tsc -p src/console & console=$!
 tsc -p .
-tsc -p src/console
+wait $console
 echo "== buf lint, buf format, biome format"
 buf lint
 buf format -d --exit-code proto
