@@ -13,7 +13,7 @@ import { sessionErrors } from "./errors.ts";
 import type { OpenedPair, Openings } from "./open.ts";
 import { MAX_ACCOUNTS, mergeAccounts, sightOf } from "./rules.ts";
 import type { DeviceAccount } from "./rules.ts";
-import { keepLive, takeSource } from "./store.ts";
+import { takeSource } from "./store.ts";
 
 /** Dependencies of accounts of devices. */
 export interface AccountsDeps extends EndedDeps {
@@ -159,8 +159,6 @@ export function createAccounts(deps: AccountsDeps) {
         const account = await find(tx, deviceUuid, person, id, at);
         if (account.kind === "other") throw sessionErrors.accountNotFound();
         const standing = await access.standing(tx, account.userUuid, account.orgUuid);
-        await tx.reauthorize();
-        if (!account.login && (await keepLive(tx, person.sessionId, at)) === undefined) throw errors.unauthorized();
         const source = await takeSource(tx, account.login ? person.sessionId : await store.proofOf(tx, account.id), at);
         if (standing === undefined || source === undefined) throw sessionErrors.accountEnded();
         const device_uuid = deviceUuid.toLowerCase();
