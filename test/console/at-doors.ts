@@ -1,7 +1,15 @@
 import { randomBytes } from "node:crypto";
 import type { Page } from "playwright-core";
 import { expect } from "vitest";
+import type { HostileProvider } from "../oidc/hostile-provider.ts";
+import { freePort } from "../support/postgres.ts";
 import type { Surroundings } from "./browser.ts";
+
+/** Settings of a service whose public URL, to which mails and providers send browsers, is that of the test. */
+export async function publicUrl(): Promise<{ PORT: string; SERVICE_BASE_URL: string }> {
+  const port = String(await freePort());
+  return { PORT: port, SERVICE_BASE_URL: `http://127.0.0.1:${port}` };
+}
 
 export const PASSWORD = "correct horse battery";
 
@@ -10,6 +18,15 @@ export interface Person {
   email: string;
   org: string;
   password: string;
+}
+
+/** Lets a provider sign in at once whoever comes to it in a browser, and send them back. */
+export function sendBack(provider: HostileProvider): void {
+  provider.answers.set("/authorize", (request, response) => {
+    const { code, params } = provider.authorize(`${provider.issuer}${request.url ?? ""}`);
+    const query = new URLSearchParams({ code, state: params.get("state") ?? "" });
+    response.writeHead(302, { location: `${params.get("redirect_uri")}?${query.toString()}` }).end();
+  });
 }
 
 /** What people do at the doors of the console. */

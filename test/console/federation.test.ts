@@ -4,24 +4,19 @@ import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startHostileProvider } from "../oidc/hostile-provider.ts";
 import type { HostileProvider } from "../oidc/hostile-provider.ts";
-import { freePort } from "../support/postgres.ts";
+import { publicUrl, sendBack } from "./at-doors.ts";
 import { describeInBrowser, rowButton, surroundings } from "./browser.ts";
 
-// Providers send browsers back to the public URL, so it has to be that of the test.
-const port = await freePort();
+const env = await publicUrl();
 
 describeInBrowser("pages of federation", () => {
-  const here = surroundings({ PORT: String(port), SERVICE_BASE_URL: `http://127.0.0.1:${port}` }, "all");
+  const here = surroundings(env);
   let provider: HostileProvider;
 
   beforeAll(async () => {
     provider = await startHostileProvider(Date.now);
     here.friends.add(new URL(provider.issuer).host);
-    provider.answers.set("/authorize", (request, response) => {
-      const { code, params } = provider.authorize(`${provider.issuer}${request.url ?? ""}`);
-      const query = new URLSearchParams({ code, state: params.get("state") ?? "" });
-      response.writeHead(302, { location: `${params.get("redirect_uri")}?${query.toString()}` }).end();
-    });
+    sendBack(provider);
   });
   afterAll(() => provider.close());
 

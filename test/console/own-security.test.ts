@@ -3,18 +3,10 @@ import type { Locator, Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { codeAt } from "../mfa/support.ts";
 import { testClock } from "../support/clock.ts";
-import { freePort } from "../support/postgres.ts";
-import { doors } from "./at-doors.ts";
+import { doors, publicUrl } from "./at-doors.ts";
 import { describeInBrowser, surroundings } from "./browser.ts";
 
-// Mails link to the public URL, so it has to be that of the test.
-const port = await freePort();
-const env = {
-  PORT: String(port),
-  SERVICE_BASE_URL: `http://127.0.0.1:${port}`,
-  SERVICE_OPEN_SIGNUP: "1",
-  SERVICE_RATE_LIMITS: "off",
-};
+const env = { ...(await publicUrl()), SERVICE_OPEN_SIGNUP: "1", SERVICE_RATE_LIMITS: "off" };
 
 describeInBrowser("own security", () => {
   const clock = testClock();

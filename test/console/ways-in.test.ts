@@ -2,18 +2,11 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { startHostileProvider } from "../oidc/hostile-provider.ts";
 import type { HostileProvider } from "../oidc/hostile-provider.ts";
 import { testClock } from "../support/clock.ts";
-import { freePort } from "../support/postgres.ts";
-import { doors, PASSWORD } from "./at-doors.ts";
+import { doors, PASSWORD, publicUrl, sendBack } from "./at-doors.ts";
 import { describeInBrowser, surroundings } from "./browser.ts";
 
-// Providers send browsers back to the public URL, so it has to be that of the test.
-const port = await freePort();
-const env = {
-  PORT: String(port),
-  SERVICE_BASE_URL: `http://127.0.0.1:${port}`,
-  SERVICE_OPEN_SIGNUP: "1",
-  SERVICE_RATE_LIMITS: "off",
-};
+const env = { ...(await publicUrl()), SERVICE_OPEN_SIGNUP: "1", SERVICE_RATE_LIMITS: "off" };
+
 describeInBrowser("ways in", () => {
   const clock = testClock();
   const here = surroundings(env, "all", undefined, clock);
@@ -22,11 +15,7 @@ describeInBrowser("ways in", () => {
   beforeAll(async () => {
     provider = await startHostileProvider(() => clock.now());
     here.friends.add(new URL(provider.issuer).host);
-    provider.answers.set("/authorize", (request, response) => {
-      const { code, params } = provider.authorize(`${provider.issuer}${request.url ?? ""}`);
-      const query = new URLSearchParams({ code, state: params.get("state") ?? "" });
-      response.writeHead(302, { location: `${params.get("redirect_uri")}?${query.toString()}` }).end();
-    });
+    sendBack(provider);
     const token = await here.app.login();
     const { body: me } = await here.app.call("GET", "/api/auth/me", { token });
     const { status } = await here.app.call("POST", `/api/admin/organizations/${me.org_uuid}/oidc-connections`, {

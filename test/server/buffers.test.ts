@@ -1,8 +1,8 @@
 import { connect as connectH2 } from "node:http2";
 import type { ClientHttp2Session, ClientHttp2Stream } from "node:http2";
-import { connect } from "node:net";
 import type { Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { open } from "./sockets.ts";
 import { start } from "./support.ts";
 import type { Running } from "./support.ts";
 
@@ -13,12 +13,11 @@ afterAll(() => server.close());
 
 const authorization = "Bearer admin";
 
-function open(localAddress: string, { port } = server): Socket {
-  return connect({ port, host: "127.0.0.1", localAddress }).on("error", () => undefined);
-}
-
 function openH2(localAddress: string, settings = {}, to = server): ClientHttp2Session {
-  return connectH2(to.url, { settings, createConnection: () => open(localAddress, to) }).on("error", () => undefined);
+  return connectH2(to.url, { settings, createConnection: () => open(to.port, localAddress) }).on(
+    "error",
+    () => undefined,
+  );
 }
 
 const large = "/api/large?to=900000";
@@ -46,7 +45,7 @@ function half(
   sent: number,
   to = server,
 ): { socket: Socket; answer: Promise<string> } {
-  const socket = open(localAddress, to);
+  const socket = open(to.port, localAddress);
   const answer = new Promise<string>((resolve) => {
     socket
       .once("data", (chunk: Buffer) => resolve(chunk.toString("latin1").split("\r\n\r\n")[0] ?? ""))
@@ -81,12 +80,12 @@ describe("Bytes buffered for one address", () => {
 
   test("pipelined responses over HTTP/1.1 beyond the limit of buffered bytes end the newest connections", async () => {
     const flood = (): Socket => {
-      const socket = open("127.0.0.2").pause();
+      const socket = open(server.port, "127.0.0.2").pause();
       socket.write(`GET ${large} HTTP/1.1\r\nHost: a\r\n\r\n`.repeat(10));
       return socket;
     };
-    const quiet = open("127.0.0.2");
-    const neighbour = open("127.0.0.3");
+    const quiet = open(server.port, "127.0.0.2");
+    const neighbour = open(server.port, "127.0.0.3");
     const floods: Socket[] = [];
     let closed = 0;
     for (let nth = 0; nth < 8; nth++) floods.push(flood().on("close", () => closed++));

@@ -1,8 +1,7 @@
 import { connect as connectH2 } from "node:http2";
 import type { ClientHttp2Session } from "node:http2";
-import { connect } from "node:net";
-import type { Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { h2Status, open, SHORT_LIMITS, untilClosed } from "./sockets.ts";
 import { start } from "./support.ts";
 import type { Running } from "./support.ts";
 
@@ -11,35 +10,9 @@ let server: Running;
 let strict: Running;
 beforeAll(async () => {
   server = await start();
-  strict = await start({ limits: { headersMs: 300, bodyMs: 300, idleMs: 1_500 } });
+  strict = await start({ limits: SHORT_LIMITS });
 });
 afterAll(() => Promise.all([server.close(), strict.close()]));
-
-function open(port = server.port, localAddress = "127.0.0.1"): Socket {
-  const socket = connect({ port, host: "127.0.0.1", localAddress });
-  socket.on("error", () => undefined);
-  return socket;
-}
-
-/** Everything the server sends until it closes the connection. */
-function untilClosed(socket: Socket): Promise<string> {
-  return new Promise((resolve) => {
-    let text = "";
-    socket.on("data", (chunk: Buffer) => (text += chunk.toString("latin1")));
-    socket.on("close", () => resolve(text));
-  });
-}
-
-function h2Status(session: ClientHttp2Session, headers: Record<string, string>): Promise<number | string> {
-  return new Promise((resolve) => {
-    const stream = session.request({ ":path": "/api/hello", ...headers });
-    stream.on("response", (answer) => resolve(answer[":status"] ?? 0));
-    stream.on("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? "error"));
-    stream.on("close", () => resolve(`reset ${stream.rstCode}`));
-    stream.end();
-    stream.resume();
-  });
-}
 
 const alive = async (): Promise<void> => expect((await server.fetch("/api/hello")).status).toBe(200);
 
@@ -92,10 +65,10 @@ describe("HTTP/2", () => {
   test("broken frames and floods of resets close the connection", async () => {
     const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
     const settings = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
-    const bad = open();
+    const bad = open(server.port);
     bad.write(Buffer.concat([preface, settings, Buffer.from([255, 255, 255, 99, 255, 255, 255, 255, 255])]));
     await untilClosed(bad);
-    const flood = open();
+    const flood = open(server.port);
     const frames: Buffer[] = [preface, settings];
     for (let id = 1; id < 4_000; id += 2) {
       // HEADERS with :method GET, :scheme http, :path /, end of headers and stream; then RST_STREAM.

@@ -1,13 +1,11 @@
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { connect as connectH2 } from "node:http2";
-import type { ClientHttp2Session } from "node:http2";
-import { connect } from "node:net";
-import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { get as getTls } from "node:https";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { h2Status, open, SHORT_LIMITS, untilClosed } from "./sockets.ts";
 import { heldCalls, start } from "./support.ts";
 import type { Running } from "./support.ts";
 
@@ -16,40 +14,14 @@ let server: Running;
 let strict: Running;
 beforeAll(async () => {
   server = await start();
-  strict = await start({ limits: { headersMs: 300, bodyMs: 300, idleMs: 1_500 } });
+  strict = await start({ limits: SHORT_LIMITS });
 });
 afterAll(() => Promise.all([server.close(), strict.close()]));
-
-function open(port = server.port, localAddress = "127.0.0.1"): Socket {
-  const socket = connect({ port, host: "127.0.0.1", localAddress });
-  socket.on("error", () => undefined);
-  return socket;
-}
-
-/** Everything the server sends until it closes the connection. */
-function untilClosed(socket: Socket): Promise<string> {
-  return new Promise((resolve) => {
-    let text = "";
-    socket.on("data", (chunk: Buffer) => (text += chunk.toString("latin1")));
-    socket.on("close", () => resolve(text));
-  });
-}
 
 async function raw(text: string, port = server.port): Promise<string> {
   const socket = open(port);
   socket.write(text);
   return untilClosed(socket);
-}
-
-function h2Status(session: ClientHttp2Session, headers: Record<string, string>): Promise<number | string> {
-  return new Promise((resolve) => {
-    const stream = session.request({ ":path": "/api/hello", ...headers });
-    stream.on("response", (answer) => resolve(answer[":status"] ?? 0));
-    stream.on("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? "error"));
-    stream.on("close", () => resolve(`reset ${stream.rstCode}`));
-    stream.end();
-    stream.resume();
-  });
 }
 
 const alive = async (): Promise<void> => expect((await server.fetch("/api/hello")).status).toBe(200);
@@ -83,7 +55,7 @@ describe("HTTP/1.1", () => {
     "Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__",
     "Upgrade\r\nUpgrade: websocket",
   ])("an offer to upgrade is ignored: Connection: %s", async (offer) => {
-    const socket = open();
+    const socket = open(server.port);
     socket.write(`GET /api/hello HTTP/1.1\r\nHost: a\r\nConnection: ${offer}\r\n\r\n`);
     const text = await new Promise((resolve) => socket.once("data", (chunk: Buffer) => resolve(chunk.toString())));
     expect(text).toMatch(/^HTTP\/1\.1 200 OK/);
@@ -110,7 +82,7 @@ describe("HTTP/1.1", () => {
   });
 
   test("a request that starts with P and is no preface is served over HTTP/1.1", async () => {
-    const socket = open();
+    const socket = open(server.port);
     socket.write("P");
     setTimeout(
       () =>
@@ -157,7 +129,7 @@ describe("HTTP/1.1", () => {
 
   test("clients that disconnect do not affect others", async () => {
     for (let at = 0; at < 20; at++) {
-      const socket = open();
+      const socket = open(server.port);
       socket.write(
         "GET /api/fail/held HTTP/1.1\r\nHost: a\r\n\r\nGET /api/count?to=100000 HTTP/1.1\r\nHost: a\r\n\r\n",
       );

@@ -1,11 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { decodeJwt } from "jose";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
-import { auditOf, elevated, founder, member, outcome } from "../support/people.ts";
+import { auditOf, elevated, member, outcome } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
-import { held, signIn, works } from "./support.ts";
+import { held, signIn, startWithPeople, works } from "./support.ts";
 import type { Held } from "./support.ts";
 
 let app: TestApp;
@@ -15,9 +14,7 @@ let bob: Somebody;
 let device: string;
 let anns: Held;
 beforeAll(async () => {
-  app = await startApp({ env: { SERVICE_OPEN_SIGNUP: "1", SERVICE_MAGIC_LINK_DEV_ECHO: "1" } });
-  [boss, bob] = [await founder(app), await founder(app)];
-  ann = await member(app, boss);
+  ({ app, boss, ann, bob } = await startWithPeople());
 });
 afterAll(() => app.close());
 beforeEach(async () => {

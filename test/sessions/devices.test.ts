@@ -1,10 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
-import { auditOf, founder, member, outcome } from "../support/people.ts";
+import { auditOf, outcome } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
-import { signIn, works } from "./support.ts";
+import { signIn, startWithPeople, works } from "./support.ts";
 import type { Held } from "./support.ts";
 
 let app: TestApp;
@@ -14,9 +13,7 @@ let bob: Somebody;
 let device: string;
 let anns: Held;
 beforeAll(async () => {
-  app = await startApp({ env: { SERVICE_OPEN_SIGNUP: "1", SERVICE_MAGIC_LINK_DEV_ECHO: "1" } });
-  [boss, bob] = [await founder(app), await founder(app)];
-  ann = await member(app, boss);
+  ({ app, boss, ann, bob } = await startWithPeople());
 });
 afterAll(() => app.close());
 beforeEach(async () => {

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { decodeJwt } from "jose";
+import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
-import { password } from "../support/people.ts";
+import { founder, member, password } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 
 /** A session as a client holds it. */
@@ -41,4 +42,11 @@ export async function works(app: TestApp, token: string): Promise<boolean> {
   const { status } = await app.call("GET", "/api/auth/me", { token });
   if (status !== 200 && status !== 401) throw new Error(`/api/auth/me answered ${status}`);
   return status === 200;
+}
+
+/** A service with the owner of an organization, a member of it, and the owner of another one. */
+export async function startWithPeople(): Promise<{ app: TestApp; boss: Somebody; ann: Somebody; bob: Somebody }> {
+  const app = await startApp({ env: { SERVICE_OPEN_SIGNUP: "1", SERVICE_MAGIC_LINK_DEV_ECHO: "1" } });
+  const boss = await founder(app);
+  return { app, boss, ann: await member(app, boss), bob: await founder(app) };
 }
