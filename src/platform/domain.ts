@@ -57,7 +57,7 @@ export interface Contributions {
   /** Handlers of its outbox topics. */
   topics?: Readonly<Record<string, TopicHandler>>;
   /** Activities of its workflows. */
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- Temporal passes what the workflow sends
+  // oxlint-disable-next-line typescript/no-explicit-any -- Temporal passes what the workflow sends
   activities?: Readonly<Record<string, (...args: any[]) => Promise<unknown>>>;
   /** Rows that wait for workflows, by a name for the log. */
   recoveries?: Readonly<Record<string, Recovery>>;

@@ -33,7 +33,7 @@ export class DriverError extends Error {
 export interface Driver {
   /** @throws DriverError when the operation fails */
   // Tests read results of every shape.
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  // oxlint-disable-next-line typescript/no-explicit-any
   run(op: string, args: object): Promise<any>;
   /** The failure of an operation. @throws Error when it succeeds */
   fail(op: string, args: object): Promise<Failure>;

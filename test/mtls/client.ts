@@ -16,7 +16,7 @@ export interface Presented {
 export interface Outcome {
   status: number | "closed";
   // Tests read responses of every shape.
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  // oxlint-disable-next-line typescript/no-explicit-any
   body: any;
   headers: IncomingHttpHeaders;
 }

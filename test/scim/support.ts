@@ -16,7 +16,7 @@ export interface Directory {
   base: string;
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
   /** Creates a user; resolves to the resource. */
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- resources of every shape
+  // oxlint-disable-next-line typescript/no-explicit-any -- resources of every shape
   user(body: Record<string, unknown>): Promise<any>;
   /** A PATCH of operations. */
   patch(path: string, ...operations: object[]): Promise<Answer>;

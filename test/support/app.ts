@@ -16,7 +16,7 @@ export interface Answer {
   status: number;
   headers: Headers;
   // Tests read responses of every shape.
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  // oxlint-disable-next-line typescript/no-explicit-any
   body: any;
   text: string;
 }

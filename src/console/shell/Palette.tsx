@@ -58,7 +58,7 @@ function Content({ input, onDone }: ContentProps) {
   useEffect(() => setAt(0), [text]);
   useEffect(() => {
     // Newer browsers return a promise, which React would take for what undoes the effect.
-    void document.getElementById(`${id}-${at}`)?.scrollIntoView({ block: "nearest" });
+    document.getElementById(`${id}-${at}`)?.scrollIntoView({ block: "nearest" });
   }, [id, at]);
 
   const go = (entry: Entry | undefined): void => {

@@ -38,7 +38,7 @@ export function createCookieToken(cookies: SessionCookies | undefined): Step {
     name: "cookie-token",
     applies: ({ sessionCookie }) => cookies !== undefined && sessionCookie === SessionCookie.RENEW,
     run(_policy, call) {
-      const message = call.message as (Message & { refreshToken?: string }) | undefined;
+      const message: (Message & { refreshToken?: string }) | undefined = call.message;
       if (call.info.cookieMode === undefined || message === undefined || (message.refreshToken ?? "") !== "") return;
       const token = cookies?.tokenOf(call);
       if (token === undefined)
