@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { newWebhookSecret, signDelivery } from "../../src/platform/outgoing/signature.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { systemRandom } from "../../src/platform/random.ts";
-import { goTools, pythonTools } from "../contract/clients/tools.ts";
+import { goEnvironment, goTools, pythonTools } from "../contract/clients/tools.ts";
 import { root } from "../contract/run.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
@@ -41,10 +41,15 @@ interface Example {
   folder: string;
 }
 
-function go(folder: string, env: NodeJS.ProcessEnv, ...args: readonly string[]): void {
-  const { status, stderr } = spawnSync("go", ["-C", folder, ...args], { env, encoding: "utf8" });
+function go(folder: string, env: NodeJS.ProcessEnv, ...args: readonly string[]): string {
+  const { status, stdout, stderr } = spawnSync("go", ["-C", folder, ...args], { env, encoding: "utf8" });
   if (status !== 0) throw new Error(`go ${args.join(" ")} failed:\n${stderr}`);
+  return stdout;
 }
+
+/** Packages of a Go program with their files, as `go list` has them. @throws when one of them is missing */
+const goFiles = (folder: string, env: NodeJS.ProcessEnv): string =>
+  go(folder, env, "list", "-deps", "-f", "{{.ImportPath}} {{.GoFiles}}", ".");
 
 const EXAMPLES: readonly { name: string; missing: string | undefined; build(): Example | Promise<Example> }[] = [
   {
@@ -59,18 +64,21 @@ const EXAMPLES: readonly { name: string; missing: string | undefined; build(): E
     name: "go-http",
     missing: goTools().missing,
     build() {
+      const source = join(root, "examples/go-http");
       const folder = mkdtempSync(join(tmpdir(), "atrium-example-"));
       const program = join(folder, "go-http");
-      cpSync(join(root, "examples/go-http"), folder, { recursive: true });
+      cpSync(source, folder, { recursive: true });
       const published = publishGoModule();
       try {
         const module = "atrium.example/atrium";
         go(folder, published.env, "mod", "edit", `-dropreplace=${module}`, `-droprequire=${module}`);
         go(folder, published.env, "get", `${module}@${published.version}`);
-        go(folder, published.env, "build", "-o", program, ".");
+        // The same files as in this repository, whose compiled packages Go keeps from one test to the next.
+        expect(goFiles(folder, published.env)).toBe(goFiles(source, goEnvironment));
       } finally {
         published.remove();
       }
+      go(source, goEnvironment, "build", "-o", program, ".");
       return { program, args: [], env: {}, folder };
     },
   },
