@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
+import { NODE_COMPILE_CACHE } from "../support/program.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -20,7 +21,7 @@ export async function runCommand(
 ): Promise<Ran> {
   const child = spawn(process.execPath, [join(root, "src/main.ts"), ...args], {
     cwd,
-    env: { PATH: process.env["PATH"] ?? "", ...env },
+    env: { PATH: process.env["PATH"] ?? "", NODE_COMPILE_CACHE, ...env },
     stdio: "pipe",
   });
   const ran: Ran = { code: -1, out: "", err: "" };

@@ -19,6 +19,7 @@ import type { TestDatabase } from "../support/database.ts";
 import { elevated, founder, password } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 import { runSql } from "../support/postgres.ts";
+import { NODE_COMPILE_CACHE } from "../support/program.ts";
 import { secretsOf } from "../vault/support.ts";
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
@@ -214,7 +215,7 @@ async function killAt(share: number): Promise<void> {
     [Math.floor(TOKENS * share)],
   );
   const child = spawn(process.execPath, ["src/main.ts", "rewrap"], {
-    env: { PATH: process.env["PATH"] ?? "", ...env() },
+    env: { PATH: process.env["PATH"] ?? "", NODE_COMPILE_CACHE, ...env() },
     stdio: "ignore",
   });
   const exit = once(child, "close");
