@@ -8,7 +8,7 @@ import { chance } from "./chance.ts";
 import { fuzzRequest } from "./requests.ts";
 import type { FuzzRequest } from "./requests.ts";
 
-const REQUESTS = Number(process.env["FUZZ_REQUESTS"] ?? 6_000);
+const REQUESTS = Number(process.env["FUZZ_REQUESTS"] ?? 3_000);
 const SEED = Number(process.env["FUZZ_SEED"] ?? 20_260_401);
 const AT_ONCE = 12;
 

@@ -10,7 +10,7 @@ import type { Deed, Model, Plan } from "./model.ts";
 import { appPath, must } from "./stage.ts";
 
 const SEED = Number(process.env["TEST_SEED"] ?? 20_261_121);
-const CASES = 30;
+const CASES = Number(process.env["INSTALL_CASES"] ?? 12);
 const AT_ONCE = 6;
 
 let app: TestApp;
