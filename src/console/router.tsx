@@ -14,6 +14,7 @@ import { Allowed } from "./shell/Allowed.tsx";
 import { NotFound } from "./shell/NotFound.tsx";
 import { LoadFailed } from "./shell/LoadFailed.tsx";
 import { focusHeading } from "./widgets/Page.tsx";
+import { Skeleton } from "./widgets/States.tsx";
 import { Toasts } from "./widgets/Toasts.tsx";
 
 const root = createRootRoute({
@@ -36,7 +37,7 @@ const loadFrame = () => import("./shell/ConsoleFrame.tsx");
 const frame = createRoute({ getParentRoute: () => root, path: "/console", component: lazyRouteComponent(loadFrame) });
 
 const pages = PAGES.map(({ path, load, needs }) => {
-  const Content = lazyRouteComponent(load) as ComponentType;
+  const Content = lazyRouteComponent(load) as ComponentType & { preload?: () => Promise<void> };
   function Component() {
     // The page of another thing starts anew: nothing typed in or revealed on the one before is on it.
     const thing = JSON.stringify(useParams({ strict: false }));
@@ -46,7 +47,16 @@ const pages = PAGES.map(({ path, load, needs }) => {
       </Allowed>
     );
   }
-  return createRoute({ getParentRoute: () => frame, path: path === "" ? "/" : path, component: Component });
+  return createRoute({
+    getParentRoute: () => frame,
+    path: path === "" ? "/" : path,
+    // The script loads before the page renders, and when the pointer is on a link to it. A page that suspended would
+    // appear 300 ms later: React delays what replaces a fallback.
+    component: Object.assign(Component, { preload: () => Content.preload?.() }),
+    pendingComponent: Skeleton,
+    pendingMs: 300,
+    pendingMinMs: 200,
+  });
 });
 
 /** Values of the address are texts, as people write them: `?page=2&q=7`. */
