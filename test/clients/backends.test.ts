@@ -73,7 +73,7 @@ const EXAMPLES: readonly { name: string; missing: string | undefined; build(): E
         const module = "atrium.example/atrium";
         go(folder, published.env, "mod", "edit", `-dropreplace=${module}`, `-droprequire=${module}`);
         go(folder, published.env, "get", `${module}@${published.version}`);
-        // The same files as in this repository, whose compiled packages Go keeps from one test to the next.
+        // The same files as in this repository; those are built, because Go caches their compiled packages.
         expect(goFiles(folder, published.env)).toBe(goFiles(source, goEnvironment));
       } finally {
         published.remove();

@@ -17,7 +17,7 @@ describeInBrowser("the script of a page that was not open before", () => {
     expect(await heading(page, "Organization").count()).toBe(1);
   });
 
-  it("leaves the frame where it is, which says Loading in its place", async () => {
+  it("keeps the frame, which shows Loading until it arrives", async () => {
     const page = await here.at("settings");
     await expect.poll(() => page.locator("[aria-busy=true]").count()).toBe(0);
     let release: (() => void) | undefined;

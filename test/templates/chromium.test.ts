@@ -37,7 +37,7 @@ describe.runIf(hasChromium("the tests of rendered documents"))("rendered documen
   });
   afterAll(() => browser.close());
 
-  /** Parsed anew in the same page: to load a page takes Chromium ten times as long. */
+  /** Replaces the document of the page: loading a page costs Chromium ten times as much. */
   async function open(html: string): Promise<void> {
     if (page.url() !== address) await page.goto(address);
     Object.assign(seen, { requests: [], hits: 0 });

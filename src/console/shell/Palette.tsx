@@ -57,7 +57,7 @@ function Content({ input, onDone }: ContentProps) {
   const entries = useEntries(me, text);
   useEffect(() => setAt(0), [text]);
   useEffect(() => {
-    // Newer browsers return a promise, which React would take for what undoes the effect.
+    // Newer browsers return a promise, which React would take for the effect's cleanup if it were returned.
     document.getElementById(`${id}-${at}`)?.scrollIntoView({ block: "nearest" });
   }, [id, at]);
 

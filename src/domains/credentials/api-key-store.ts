@@ -92,8 +92,8 @@ export function apiKeysOf(
 }
 
 /**
- * A live key with which another key is created; it cannot be revoked until the transaction ends. The caller, whose key
- * it is, is judged before, so that the membership is locked before the key, as by whatever ends both.
+ * A live key with which another key is created; it cannot be revoked until the transaction ends. Reauthorizes the
+ * caller, whose key it is, first: the membership must be locked before the key, as by every write that ends both.
  */
 export async function keepKey(
   tx: Tx,

@@ -57,9 +57,9 @@ export function insertSession(tx: Tx, session: NewSession): void {
 }
 
 /**
- * Stores when a person last used an organization. It never waits, because the transaction has locked sessions, and
- * whoever holds the membership may wait for these: it skips a membership by which a request in flight is judged, or
- * which another sign-in marks.
+ * Stores when a person last used an organization. Never waits, because the transaction has locked sessions, and the
+ * holder of the membership's lock may wait for these: skips a membership that a request in flight has reauthorized, or
+ * that another sign-in is marking.
  */
 export function markUsed(tx: Tx, orgUuid: string, userUuid: string, at: Date): void {
   const sql = `update memberships set last_used_at = $3 where (org_uuid, user_uuid) in (
@@ -128,7 +128,7 @@ export interface SourceSession {
 
 /**
  * Marks a live session as one that others are derived from, row locked until the transaction ends; undefined when it
- * has ended. The caller is judged before, which locks their membership before a session.
+ * has ended. Reauthorizes the caller first, so that their membership is locked before a session.
  */
 export async function takeSource(tx: Tx, uuid: string | null, at: Date): Promise<SourceSession | undefined> {
   await tx.reauthorize();
