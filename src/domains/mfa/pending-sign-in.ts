@@ -4,7 +4,7 @@ import { newOpaqueToken } from "../../platform/crypto/opaque.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import type { Standing } from "../access/index.ts";
 import type { MfaDeps } from "./deps.ts";
-import { hasActiveFactor } from "./store.ts";
+import { hasActiveFactor, hasActiveFactorOf } from "./store.ts";
 import { insertPending } from "./token-store.ts";
 import type { NextStep } from "./token-store.ts";
 
@@ -31,6 +31,8 @@ export function createPendingSignIns({ clock, random, config }: Pick<MfaDeps, "c
   return {
     /** Whether a person has to pass a second factor to sign in. */
     isRequired: (tx: Tx, userUuid: string): Promise<boolean> => hasActiveFactor(tx, userUuid),
+    /** The same, of the person that a query names. */
+    isRequiredOf: hasActiveFactorOf,
 
     /**
      * Stores the sign-in of a person with an active factor and returns the request for the second factor; undefined for

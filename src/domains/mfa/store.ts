@@ -54,6 +54,21 @@ export async function hasActiveFactor(tx: Pick<Tx, "query">, userUuid: string): 
   );
 }
 
+/**
+ * The same where a query names the person, as `user_uuid` of at most one row: the statement need not wait for the
+ * answer to that query. Undefined where it names nobody. `subject` must be a constant.
+ */
+export async function hasActiveFactorOf(
+  tx: Tx,
+  subject: string,
+  params: readonly unknown[],
+): Promise<{ userUuid: string; isRequired: boolean } | undefined> {
+  const sql = `select s.user_uuid as "userUuid", exists (select from mfa_factors f
+      where f.user_uuid = s.user_uuid and f.status = 'active') as "isRequired"
+    from (${subject}) as s`;
+  return (await tx.query<{ userUuid: string; isRequired: boolean }>(sql, params))[0];
+}
+
 /** The secrets of a person's active factors, oldest first. */
 export function activeSecrets(tx: Tx, userUuid: string): Promise<SecretRow[]> {
   return tx.query<SecretRow>(

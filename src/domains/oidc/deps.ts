@@ -21,9 +21,9 @@ export interface OidcDeps {
   events: Pick<Events, "emit" | "recordFailure">;
   organizations: Pick<Organizations, "findIn" | "lock">;
   people: Pick<People, "createUnlessKnown" | "memberships">;
-  access: Pick<Access, "standing">;
+  access: Pick<Access, "standing" | "standingOf">;
   sessions: Sessions;
-  mfa: Pick<Mfa, "isRequired" | "requestSecondFactor">;
+  mfa: Pick<Mfa, "isRequired" | "isRequiredOf" | "requestSecondFactor">;
   config: {
     /** Public URL of the service, no trailing slash. */
     baseUrl: string;

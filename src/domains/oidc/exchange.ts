@@ -6,6 +6,7 @@ import { hashToken } from "../../platform/crypto/opaque.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import { errors } from "../../platform/errors.ts";
 import { certain } from "../../platform/narrow.ts";
+import type { Standing } from "../access/index.ts";
 import { EVENTS, withoutActor } from "../event-catalogue/index.ts";
 import type { SecondFactorNeeded } from "../mfa/index.ts";
 import type { OpenedPair, Opening } from "../sessions/index.ts";
@@ -13,7 +14,7 @@ import { createAdmission } from "./admission.ts";
 import { keepConnection } from "./connection-store.ts";
 import type { OidcDeps } from "./deps.ts";
 import { oidcErrors } from "./errors.ts";
-import { redeemSessionToken } from "./flow-store.ts";
+import { LINKED, redeemSessionToken } from "./flow-store.ts";
 import type { Redeemed } from "./flow-store.ts";
 import { insertSessionOrigin, personOf } from "./identity-store.ts";
 import { isLoggedOut } from "./logout-store.ts";
@@ -32,20 +33,51 @@ export const ENTER_BY_OIDC = "enter_by_oidc";
 
 type Payload = Readonly<Record<string, unknown>>;
 
+/** What a person is in the transaction that signs them in; `standing` undefined for no active member. */
+interface Present {
+  standing: Standing | undefined;
+  mfaRequired: boolean;
+}
+
 /** What session tokens are exchanged for (decisions 8.3, 8.4). */
 export function createExchange(deps: OidcDeps) {
   const { clock, events, access, sessions, mfa } = deps;
   const { admit, link } = createAdmission(deps);
 
   /** Uses the token up in this transaction: a refusal leaves it as it was. */
-  async function redeem(tx: Tx, { sessionToken, codeVerifier, bindings }: Redemption): Promise<Redeemed> {
+  async function redeem(
+    tx: Tx,
+    { sessionToken, codeVerifier, bindings }: Redemption,
+    hash = hashToken(sessionToken),
+  ): Promise<Redeemed> {
     const codeChallenge =
       codeVerifier === undefined ? null : createHash("sha256").update(codeVerifier, "utf8").digest("base64url");
     const cookieHashes = bindings.map((value) => hashToken(value));
     const presenter = { codeChallenge, cookieHashes };
-    const token = await redeemSessionToken(tx, hashToken(sessionToken), presenter, dateOf(clock));
+    const token = await redeemSessionToken(tx, hash, presenter, dateOf(clock));
     if (token === undefined) throw oidcErrors.sessionToken();
     return token;
+  }
+
+  /** Sent without waiting for each other: the second factor is looked up once the person is locked. */
+  async function presentOf(tx: Tx, userUuid: string, orgUuid: string): Promise<Present> {
+    const [standing, mfaRequired] = await Promise.all([
+      access.standing(tx, userUuid, orgUuid),
+      mfa.isRequired(tx, userUuid),
+    ]);
+    return { standing, mfaRequired };
+  }
+
+  /** The same of the person whom the identity behind a session token is linked to, without waiting for who that is. */
+  async function presentOfLinked(tx: Tx, hash: Buffer): Promise<Present> {
+    const [standing, factor] = await Promise.all([
+      access.standingOf(tx, LINKED, [hash]),
+      mfa.isRequiredOf(tx, LINKED, [hash]),
+    ]);
+    // A link can end, and begin anew with somebody else, between two statements.
+    if (factor === undefined || factor.userUuid !== standing?.userUuid)
+      return { standing: undefined, mfaRequired: true };
+    return { standing, mfaRequired: factor.isRequired };
   }
 
   async function enter(
@@ -53,15 +85,17 @@ export function createExchange(deps: OidcDeps) {
     redemption: Redemption,
     info: RequestInfo,
   ): Promise<Opening<OpenedPair> | SecondFactorNeeded> {
-    const token = await redeem(tx, redemption);
+    const hash = hashToken(redemption.sessionToken);
+    const redeemed = redeem(tx, redemption, hash);
+    // Travels with the redemption; most identities are linked.
+    const linked = presentOfLinked(tx, hash);
+    linked.catch(() => undefined);
+    const token = await redeemed;
     const { connectionUuid, orgUuid, subject, sid } = token;
     const { userUuid, links } = await admit(tx, token, info);
-    // Sent without waiting for each other; the second factor is looked up once the person is locked.
-    const [standing, mfaRequired] = await Promise.all([
-      access.standing(tx, userUuid, orgUuid),
-      mfa.isRequired(tx, userUuid),
-    ]);
-    if (standing === undefined) throw oidcErrors.notMember();
+    const present = await (userUuid === token.userUuid ? linked : presentOf(tx, userUuid, orgUuid));
+    const { standing, mfaRequired } = present;
+    if (standing?.userUuid !== userUuid) throw oidcErrors.notMember();
     const event = { by: withoutActor(userUuid, info), orgUuid };
     const metadata = { connection_uuid: connectionUuid, amr: ["fed"] };
     if (mfaRequired) {

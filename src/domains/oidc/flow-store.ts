@@ -158,6 +158,11 @@ export async function redeemSessionToken(
   return (await tx.query<Redeemed>(sql, [hash, codeChallenge, cookieHashes, at]))[0];
 }
 
+/** The person whom the identity behind a session token is linked to, and the organization they enter. */
+export const LINKED = `select i.user_uuid, c.org_uuid from oidc_session_tokens t
+  join oidc_identities i on i.connection_uuid = t.connection_uuid and i.subject = t.subject
+  join oidc_connections c on c.uuid = t.connection_uuid where t.hash = $1`;
+
 const oldLogouts = `delete from oidc_logouts where (connection_uuid, jti_hash) in (
     select connection_uuid, jti_hash from oidc_logouts where expires_at < $1 order by expires_at limit 1000)
   returning 1`;
