@@ -2,10 +2,12 @@ import { createHash } from "node:crypto";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { decodeJwt } from "jose";
 import { auditOf, outcome } from "../support/people.ts";
+import { runSql } from "../support/postgres.ts";
 import {
   begin,
   callbackOf,
   comeBack,
+  connect,
   granted,
   redeem,
   REDIRECT,
@@ -63,6 +65,15 @@ it("the redirect keeps the query of redirect_uri and returns the client's state"
   expect(answer.headers.get("referrer-policy")).toBe("no-referrer");
 });
 
+it("the redirect keeps the query of redirect_uri as it is written", async () => {
+  const uri = "https://app.test/cb?next=a%20b~c&flag&list=1%2C2";
+  const { body } = await connect(realm.app, realm.owner, realm.provider.discoveryUrl, { redirect_uris: [uri] });
+  const through = { ...realm, connection: body.connection_uuid as string };
+  const { answer } = await callbackOf(through, subject("ben"), { state: "a b" });
+  expect(answer.headers.get("location")).toMatch(/^[^&]+&flag&list=1%2C2&session_token=[\w-]{43}&state=a\+b$/u);
+  expect(answer.headers.get("location")?.startsWith(`${uri}&`)).toBe(true);
+});
+
 it("a redirect_uri is matched exactly", async () => {
   for (const redirect_uri of [
     "http://client.test/back",
@@ -115,6 +126,12 @@ it("a callback is refused in the documented order", async () => {
   const query = granted(realm, begun);
   const unknown = "0b1d2a3e-aaaa-4000-8000-00000000000f";
   expect(await back(begun.cookie, query, unknown)).toBe("400 invalid_connection");
+  const events = await runSql(
+    realm.app.databaseUrl,
+    "select org_uuid, outcome, metadata from audit_events where type = 'login.oidc' and org_uuid is null",
+  );
+  const metadata = { code: "invalid_connection", connection_uuid: unknown };
+  expect(events).toContainEqual({ org_uuid: null, outcome: "failure", metadata });
   expect(await back("", { ...query, error: "access_denied" })).toBe("400 invalid_state");
   expect(await back((await begin(realm)).cookie, query)).toBe("400 invalid_state");
   expect(await back(begun.cookie, { ...query, state: "forged" })).toBe("400 invalid_state");

@@ -58,7 +58,7 @@ export function createAuthorize(deps: OidcDeps, providers: Providers) {
       .catch((cause: unknown) => {
         throw cause instanceof ProviderFault ? oidcErrors.providerError({ cause }) : cause;
       });
-    await context.transaction((tx) =>
+    const isStored = await context.transaction((tx) =>
       insertState(tx, {
         hash,
         connectionUuid: connection.uuid,
@@ -73,6 +73,8 @@ export function createAuthorize(deps: OidcDeps, providers: Providers) {
         expiresAt: dateOf(clock, config.stateMs),
       }),
     );
+    // Deleted while the provider was asked.
+    if (!isStored) throw oidcErrors.invalidConnection();
     const maxAgeMs = config.stateMs + config.sessionTokenMs;
     const name = hashToken(cookie.token).toString("hex").slice(0, 16);
     return { location: url, cookie: bindingCookie({ name, value: cookie.token, maxAgeMs }, config.baseUrl) };

@@ -70,7 +70,7 @@ export function createCallback(deps: OidcDeps, providers: Providers) {
     const email = admittedEmail(claims, connection.allowedDomains);
     if (email === undefined) throw oidcErrors.domainMismatch();
     const { token, hash } = newOpaqueToken(random);
-    await insertSessionToken(database, {
+    const isStored = await insertSessionToken(database, {
       hash,
       connectionUuid: connection.uuid,
       subject,
@@ -83,6 +83,8 @@ export function createCallback(deps: OidcDeps, providers: Providers) {
       at: dateOf(clock),
       expiresAt: dateOf(clock, config.sessionTokenMs),
     });
+    // Deleted while the provider was asked.
+    if (!isStored) throw oidcErrors.invalidConnection();
     return { location: withQuery(state.redirectUri, { session_token: token, state: state.clientState }) };
   }
 
@@ -101,16 +103,15 @@ export function createCallback(deps: OidcDeps, providers: Providers) {
     const cookieHashes = bindings.map((value) => hashToken(value));
     const key = { hash: hashToken(state), connectionUuid, cookieHashes, at: dateOf(clock) };
     const used = await useState(database, key);
-    if (used === undefined) throw oidcErrors.invalidConnection();
-    const { connection } = used;
     try {
+      if (used === undefined) throw oidcErrors.invalidConnection();
       return await complete(used, request);
     } catch (error) {
       if (error instanceof ServiceError && error.status !== 503) {
         await events.recordFailure(EVENTS["login.oidc"], {
           by: withoutActor(null, context.info),
-          orgUuid: connection.orgUuid,
-          metadata: { code: error.code, connection_uuid: connection.uuid },
+          orgUuid: used?.connection.orgUuid ?? null,
+          metadata: { code: error.code, connection_uuid: connectionUuid },
         });
       }
       throw error;

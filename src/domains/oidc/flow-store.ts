@@ -22,12 +22,13 @@ export interface StoredState {
   expiresAt: Date;
 }
 
-/** Stores the start of a sign-in. */
-export async function insertState(tx: Tx, state: StoredState): Promise<void> {
-  await tx.query(
+/** Stores the start of a sign-in. Returns false when its connection has been deleted, or is being deleted. */
+export async function insertState(tx: Tx, state: StoredState): Promise<boolean> {
+  const rows = await tx.query(
     `insert into oidc_states (hash, connection_uuid, cookie_hash, secrets, redirect_uri, client_state, code_challenge,
        issuer, sends_issuer, created_at, expires_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+     select $1, c.uuid, $3, $4, $5, $6, $7, $8, $9, $10, $11
+     from oidc_connections c where c.uuid = $2 for key share returning 1 as one`,
     [
       state.hash,
       state.connectionUuid,
@@ -42,6 +43,7 @@ export async function insertState(tx: Tx, state: StoredState): Promise<void> {
       state.expiresAt,
     ],
   );
+  return rows.length > 0;
 }
 
 /** A sign-in that comes back. */
@@ -100,13 +102,17 @@ export interface StoredToken {
   expiresAt: Date;
 }
 
-/** Stores a session token, in one statement that commits by itself. */
-export async function insertSessionToken(database: Pick<Database, "prepared">, token: StoredToken): Promise<void> {
-  await database.prepared(
+/**
+ * Stores a session token, in one statement that commits by itself. Returns false when its connection has been deleted,
+ * or is being deleted.
+ */
+export async function insertSessionToken(database: Pick<Database, "prepared">, token: StoredToken): Promise<boolean> {
+  const rows = await database.prepared(
     "oidc_new_token",
     `insert into oidc_session_tokens (hash, connection_uuid, subject, sid, email, first_name, last_name, cookie_hash,
        code_challenge, created_at, expires_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+     select $1, c.uuid, $3, $4, $5, $6, $7, $8, $9, $10, $11
+     from oidc_connections c where c.uuid = $2 for key share returning 1 as one`,
     [
       token.hash,
       token.connectionUuid,
@@ -121,6 +127,7 @@ export async function insertSessionToken(database: Pick<Database, "prepared">, t
       token.expiresAt,
     ],
   );
+  return rows.length > 0;
 }
 
 /** Who presents a session token: with the verifier of the client's challenge, or the browser's cookie. */

@@ -74,10 +74,13 @@ export function readRedirectUri(
   throw errors.validation({ fields: [{ field: "redirect_uri", code: "not_registered", message }] });
 }
 
-/** A URI with further query parameters; a query it has is kept. */
+/** A URI with further query parameters; a query it has is kept as it is written. */
 export function withQuery(uri: string, params: Readonly<Record<string, string | null>>): string {
   const url = new URL(uri);
-  for (const [name, value] of Object.entries(params)) if (value !== null) url.searchParams.append(name, value);
+  const added = new URLSearchParams();
+  for (const [name, value] of Object.entries(params)) if (value !== null) added.append(name, value);
+  // `url.searchParams.append` would write the whole query anew.
+  url.search = url.search === "" ? added.toString() : `${url.search}&${added.toString()}`;
   return url.href;
 }
 
