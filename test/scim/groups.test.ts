@@ -117,6 +117,13 @@ describe("a group", () => {
     expect((await directory.call("GET", `/Users/${users[2]}`)).status).toBe(200);
   });
 
+  test("a replacement by a body that no group can have returns 400, whether the group exists or not", async () => {
+    const { body: group } = await create();
+    for (const id of [group.id, "0b1d2a3e-aaaa-4000-8000-00000000000f"])
+      for (const body of [{ externalId: "x" }, { displayName: "No group", members: [{ value: "nobody" }] }])
+        expect(refusal(await directory.call("PUT", `/Groups/${id}`, body))).toBe("400 invalidValue validation_error");
+  });
+
   test("a member who leaves the organization leaves its groups, whose ETag changes", async () => {
     const joiner = await member(app, owner);
     const { body: group } = await create([joiner.userUuid]);

@@ -27,7 +27,7 @@ beforeEach(async () => {
       { value: address, type: "work", primary: true },
       { value: "ada@home.test", type: "home" },
     ],
-    [ENTERPRISE_URN]: { department: "D1", manager: { value: "m1", displayName: "M" } },
+    [ENTERPRISE_URN]: { department: "D1", manager: { value: "m1", $ref: "../Users/m1", displayName: "ignored" } },
   });
   id = user.id;
 });
@@ -66,11 +66,11 @@ describe("a PATCH", () => {
     [
       "the URN of an extension",
       [{ op: "replace", path: ENTERPRISE_URN, value: { department: "D2" } }],
-      { [ENTERPRISE_URN]: { department: "D2", manager: { value: "m1", displayName: "M" } } },
+      { [ENTERPRISE_URN]: { department: "D2", manager: { value: "m1", $ref: "../Users/m1" } } },
     ],
     [
       "a part of an extension",
-      [{ op: "remove", path: `${ENTERPRISE_URN}:manager.displayName` }],
+      [{ op: "remove", path: `${ENTERPRISE_URN}:manager.$ref` }],
       { [ENTERPRISE_URN]: { department: "D1", manager: { value: "m1" } } },
     ],
     [
@@ -120,6 +120,11 @@ describe("a PATCH", () => {
     ],
     ["a read-only path", { op: "replace", path: "id", value: "1" }, "400 mutability validation_error"],
     ["the groups of a user", { op: "add", path: "groups", value: [] }, "400 mutability validation_error"],
+    [
+      "the name of a manager",
+      { op: "replace", path: `${ENTERPRISE_URN}:manager.displayName`, value: "M" },
+      "400 mutability validation_error",
+    ],
     ["a part of meta", { op: "replace", path: "meta.created", value: "" }, "400 mutability validation_error"],
     ["removal of userName", { op: "remove", path: "userName" }, "400 mutability validation_error"],
     ["an empty userName", { op: "replace", path: "userName", value: "" }, "400 invalidValue validation_error"],
@@ -194,7 +199,7 @@ describe("the dialects of Okta and Entra", () => {
       id,
       active: false,
       name: { givenName: "Augusta", familyName: "Byron" },
-      [ENTERPRISE_URN]: { department: "D9", manager: { value: "m2", displayName: "M" } },
+      [ENTERPRISE_URN]: { department: "D9", manager: { value: "m2", $ref: "../Users/m1" } },
       emails: [{ type: "work" }, { type: "home", value: "dotted@home.test" }],
     });
   });
@@ -202,6 +207,14 @@ describe("the dialects of Okta and Entra", () => {
   test("add to a filter that matches nothing creates the value", async () => {
     const answer = await patch({ op: "Add", path: 'phoneNumbers[type eq "mobile"].value', value: "555" });
     expect(answer.body.phoneNumbers).toEqual([{ type: "mobile", value: "555" }]);
+  });
+
+  test("add to a filter that matches nothing creates booleans from their text", async () => {
+    const path = 'phoneNumbers[primary eq "True" and type eq "work"].value';
+    const answer = await patch({ op: "Add", path, value: "556" });
+    expect(answer.body.phoneNumbers).toEqual([{ primary: true, type: "work", value: "556" }]);
+    const found = await directory.call("GET", `/Users?filter=${encodeURIComponent("phoneNumbers[primary eq true]")}`);
+    expect(found.body.Resources.map((one: { id: string }) => one.id)).toContain(id);
   });
 
   test("remove takes the values it names", async () => {

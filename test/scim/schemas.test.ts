@@ -20,6 +20,8 @@ afterAll(() => app.close());
 
 type Value = Record<string, unknown>;
 
+const isWritable = ({ mutability }: Attribute): boolean => mutability !== "readOnly";
+
 /** A value of an attribute, told from others by `n`. */
 function sample({ name, type, multiValued, subAttributes }: Attribute, n: number): unknown {
   if (name === "userName" || name === "emails") n = ++made;
@@ -27,7 +29,7 @@ function sample({ name, type, multiValued, subAttributes }: Attribute, n: number
     type === "boolean"
       ? true
       : type === "complex"
-        ? Object.fromEntries(subAttributes.map((part) => [part.name, sample(part, n)]))
+        ? Object.fromEntries(subAttributes.filter(isWritable).map((part) => [part.name, sample(part, n)]))
         : name === "userName"
           ? `Schema${n}@Scim.test`
           : `Value ${n}`;

@@ -94,6 +94,25 @@ describe("a user", () => {
       expect(refusal(await directory.call("POST", "/Users", body))).toBe("400 invalidValue validation_error");
   });
 
+  test("an email without an address is none: the next one, or else the userName, is the address", async () => {
+    const [userName, second] = [fresh(), fresh()];
+    for (const [emails, email] of [
+      [[{ type: "work", value: "" }], userName],
+      [[{ type: "work", primary: true }, { value: second }], second],
+    ] as const) {
+      const user = await directory.user({ userName: email === userName ? userName : fresh(), emails });
+      const { body } = await app.call("GET", `/api/users?email=${email}`, { token: owner.token });
+      expect(body.data[0]).toMatchObject({ user_uuid: user.id, email });
+    }
+  });
+
+  test("a replacement by a body that no user can have returns 400, whether the user exists or not", async () => {
+    const user = await directory.user({ userName: fresh() });
+    for (const id of [user.id, "0b1d2a3e-aaaa-4000-8000-00000000000f"])
+      for (const body of [{ title: "T" }, { userName: "no address" }])
+        expect(refusal(await directory.call("PUT", `/Users/${id}`, body))).toBe("400 invalidValue validation_error");
+  });
+
   test("If-Match with another version returns 412, and 50 parallel replacements of one version succeed once", async () => {
     const user = await directory.user({ userName: fresh() });
     const answers = await Promise.all(

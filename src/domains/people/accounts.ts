@@ -96,6 +96,10 @@ export function createAccounts({ database, clock, random }: AccountsDeps) {
       if (person === null || person.emailKey === email.key) return;
       if (await store.hasAccount(tx, email.key)) throw peopleErrors.emailTaken();
       person.readdress(email, dateOf(clock));
+      // Written at once: an account that was created with the address meanwhile is met here, not at the end.
+      await tx.em.flush().catch((error: unknown) => {
+        throw violatedConstraint(error) === "people_email_key_key" ? peopleErrors.emailTaken() : error;
+      });
     },
 
     /**

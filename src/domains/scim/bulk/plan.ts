@@ -1,3 +1,4 @@
+import { parseEmail } from "../../../platform/email.ts";
 import { scimErrors } from "../errors.ts";
 import { BULK_OPERATIONS } from "../discovery/describe.ts";
 import { foldText, isObject } from "../resource/values.ts";
@@ -5,6 +6,14 @@ import type { Json, Resource } from "../resource/values.ts";
 
 const REFERENCE = /^bulkId:(.+)$/u;
 const PATH = /^\/(Users|Groups)(?:\/([^/]+))?$/u;
+/** Part of every body of a PATCH that changes a userName or an address. */
+const NAMING = /username|emails/iu;
+
+/**
+ * What an operation does: creates a user, changes a user in a way that may take or free a userName or an address,
+ * changes nothing but other attributes of a user, or creates or changes a group.
+ */
+export type StepKind = "create" | "change" | "describe" | "group";
 
 /** One operation of a bulk request (RFC 7644 §3.7). */
 export interface Step {
@@ -20,8 +29,9 @@ export interface Step {
   readonly data: Resource | undefined;
   /** The bulkIds it refers to. */
   readonly references: ReadonlySet<string>;
-  /** Operations with the same key are carried out one after another. */
-  readonly key: string;
+  readonly kind: StepKind;
+  /** The id it is about, or the names and addresses that it takes; steps with a key in common run in order. */
+  readonly keys: readonly string[];
   /** What is wrong with it. */
   readonly fault: string | undefined;
 }
@@ -68,13 +78,41 @@ function faultOf(method: string, id: string | undefined, of: string | undefined,
   return undefined;
 }
 
-function readStep(given: Json, index: number): Step {
+function kindOf(method: string, of: string | undefined, data: Json | undefined): StepKind {
+  if (of === "Groups") return "group";
+  if (method === "POST") return "create";
+  return method === "PATCH" && !NAMING.test(JSON.stringify(data)) ? "describe" : "change";
+}
+
+/** Names and addresses that the attributes of a user to create take, as those of others are compared with them. */
+function namesIn(data: Resource): string[] {
+  const texts = Object.entries(data).flatMap(([name, value]) => {
+    const attribute = name.toLowerCase();
+    return attribute === "username" ? [value] : attribute === "emails" ? valuesIn(value) : [];
+  });
+  return texts.flatMap((text) => {
+    if (typeof text !== "string") return [];
+    const email = parseEmail(text);
+    return [`name ${foldText(text)}`, ...(email === undefined ? [] : [`email ${email.key}`])];
+  });
+}
+
+/** Values of the entries of an attribute that has several. */
+function valuesIn(entries: Json): Json[] {
+  return (Array.isArray(entries) ? entries : [entries]).flatMap((entry: Json) =>
+    isObject(entry)
+      ? Object.entries(entry).flatMap(([name, value]) => (name.toLowerCase() === "value" ? [value] : []))
+      : [entry],
+  );
+}
+
+function readStep(given: Json): Step {
   const { method, path, bulkId, version, data }: Resource = isObject(given) ? given : {};
   const verb = typeof method === "string" ? method.toUpperCase() : "";
   const [, of, id] = PATH.exec(typeof path === "string" ? path : "") ?? [];
   const references = collect(data, new Set());
   collect(id, references);
-  const userName = isObject(data) && typeof data["userName"] === "string" ? foldText(data["userName"]) : index;
+  const fault = faultOf(verb, id, of, bulkId, data);
   return {
     method: verb,
     bulkId: typeof bulkId === "string" ? bulkId : undefined,
@@ -84,8 +122,10 @@ function readStep(given: Json, index: number): Step {
     version: typeof version === "string" ? version : null,
     data: isObject(data) ? data : undefined,
     references,
-    key: id === undefined ? `name ${userName}` : `id ${id.toLowerCase()}`,
-    fault: faultOf(verb, id, of, bulkId, data),
+    // An operation that is not carried out has no effect on others.
+    kind: fault === undefined ? kindOf(verb, of, data) : "describe",
+    keys: id === undefined ? (isObject(data) ? namesIn(data) : []) : [`id ${id.toLowerCase()}`],
+    fault,
   };
 }
 
@@ -102,7 +142,7 @@ export function readPlan(body: Readonly<Record<string, unknown>>): Plan {
   if (most !== undefined && !(Number.isInteger(most) && (most as number) > 0))
     throw scimErrors.invalidValue("failOnErrors must be an integer above 0.");
   return {
-    steps: operations.map((one, index) => readStep(one as Json, index)),
+    steps: operations.map((one) => readStep(one as Json)),
     failOnErrors: most as number | undefined,
   };
 }

@@ -32,7 +32,7 @@ function memberIds(members: Json | undefined): string[] {
   return [...new Set(ids.map((id) => id.toLowerCase()))];
 }
 
-/** Splits the attributes of a group. */
+/** Splits the attributes of a group. @throws {invalidValue} when there is no displayName, or a member is no id */
 function groupAttributes(resource: Resource) {
   demandRequired(GROUP, resource);
   const { members, ...data } = resource;
@@ -40,6 +40,8 @@ function groupAttributes(resource: Resource) {
   const externalId = textOf(data["externalId"]) || null;
   return { data, folded: foldResource(GROUP, data), displayName, externalId, members: memberIds(members) };
 }
+
+type GroupAttributes = ReturnType<typeof groupAttributes>;
 
 function uniqueName(error: unknown): never {
   throw violatedConstraint(error) === "scim_groups_name"
@@ -78,11 +80,11 @@ export function createGroups({ database, clock, random, events }: ScimDeps) {
     if (known !== ids.length) throw scimErrors.invalidValue("members: one of them is no user of the organization.");
   }
 
-  async function change(
+  async function become(
     context: CallerContext,
     id: string,
     ifMatch: string | null,
-    next: (current: Resource) => Resource,
+    next: (current: Resource) => GroupAttributes,
   ): Promise<ShownGroup> {
     const orgUuid = callerOrg(context.caller);
     return context.transaction(async (tx) => {
@@ -90,7 +92,7 @@ export function createGroups({ database, clock, random, events }: ScimDeps) {
       const { groupUuid } = group;
       const before = await store.membersIn(tx, groupUuid);
       const members = before.map((value) => ({ value }));
-      const attributes = groupAttributes(next({ ...group.data, ...(members.length > 0 && { members }) }));
+      const attributes = next({ ...group.data, ...(members.length > 0 && { members }) });
       const [was, is] = [new Set(before), new Set(attributes.members)];
       const added = attributes.members.filter((member) => !was.has(member));
       const removed = before.filter((member) => !is.has(member));
@@ -111,7 +113,13 @@ export function createGroups({ database, clock, random, events }: ScimDeps) {
   }
 
   return {
-    change,
+    /** Changes a group by a function of its attributes and members. */
+    change: (
+      context: CallerContext,
+      id: string,
+      ifMatch: string | null,
+      next: (current: Resource) => Resource,
+    ): Promise<ShownGroup> => become(context, id, ifMatch, (current) => groupAttributes(next(current))),
 
     /**
      * Creates a group.
@@ -165,8 +173,8 @@ export function createGroups({ database, clock, random, events }: ScimDeps) {
       body: Readonly<Record<string, unknown>>,
       ifMatch: string | null,
     ): Promise<ShownGroup> {
-      const read = readResource(GROUP, body);
-      return change(context, id, ifMatch, () => read);
+      const attributes = groupAttributes(readResource(GROUP, body));
+      return become(context, id, ifMatch, () => attributes);
     },
 
     /**

@@ -65,10 +65,10 @@ function changeMatching(list: Json[], target: PathTarget, { op, value }: Change)
     return list;
   }
   if (matching.length === 0) {
-    const made = op === "add" && filter !== undefined ? described(attribute, filter) : undefined;
-    if (made === undefined) throw scimErrors.noTarget(`No value of ${attribute.name} matches the filter.`);
-    matching.push({ ...made });
-    list.push(matching[0] as Resource);
+    const made = op === "add" && filter !== undefined ? readOne(attribute, described(attribute, filter)) : undefined;
+    if (!isObject(made)) throw scimErrors.noTarget(`No value of ${attribute.name} matches the filter.`);
+    matching.push(made);
+    list.push(made);
   }
   for (const held of matching) {
     if (sub !== undefined) values.put(held, sub.name, readOne(sub, value));

@@ -91,7 +91,7 @@ const enterprise: readonly Attribute[] = [
   complex("manager", "The user's manager.", [
     text("value", "Id of the manager.", { caseExact: true }),
     reference("$ref", "URL of the manager.", ["User"]),
-    text("displayName", "Name to show."),
+    text("displayName", "Name to show.", { mutability: "readOnly" }),
   ]),
 ];
 

@@ -24,7 +24,9 @@ const textOf = (value: Json | undefined): string => (typeof value === "string" ?
 
 /** The user's address: the primary email, otherwise the first, otherwise the userName (decisions 8.7). */
 function emailOf(data: Resource): Email | undefined {
-  const emails = (Array.isArray(data["emails"]) ? data["emails"] : []).filter(isObject);
+  const given = (Array.isArray(data["emails"]) ? data["emails"] : []).filter(isObject);
+  // An entry may have a type alone.
+  const emails = given.filter(({ value }) => textOf(value) !== "");
   const chosen = emails.find(({ primary }) => primary === true) ?? emails[0];
   return parseEmail(textOf(chosen === undefined ? data["userName"] : chosen["value"]));
 }

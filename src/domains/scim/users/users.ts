@@ -3,6 +3,7 @@ import { dateOf } from "../../../platform/clock.ts";
 import type { CallerContext } from "../../../platform/context.ts";
 import type { Tx } from "../../../platform/db/types.ts";
 import { parseEmail } from "../../../platform/email.ts";
+import type { Email } from "../../../platform/email.ts";
 import { isUuid } from "../../../platform/value-rules.ts";
 import { causedBy, EVENTS } from "../../event-catalogue/index.ts";
 import type { ScimDeps } from "../deps.ts";
@@ -59,22 +60,30 @@ export function createUsers(deps: ScimDeps) {
     }
   }
 
-  /** Changes attributes by a function of those a user has; `active` absent leaves the membership as it is. */
-  async function change(
+  /**
+   * Gives a user other attributes, as a function of those they have; `active` absent leaves the membership as it is.
+   * Changes nothing where that sends an invitation to another address than `budgetedKey`; returns the key of that one.
+   */
+  async function tryToBecome(
     context: CallerContext,
     id: string,
     ifMatch: string | null,
-    next: (current: Resource) => Resource,
-  ): Promise<UserRow> {
+    next: (current: Resource) => UserAttributes,
+    budgetedKey: string | undefined,
+  ): Promise<UserRow | string> {
     return context.transaction(async (tx) => {
       const { org, user } = await lock(tx, context, id, ifMatch);
       const { userUuid, invited } = user;
       const was = invited ? user.wanted : user.active;
-      const attributes = userAttributes(next({ ...user.data, active: was }));
+      const attributes = next({ ...user.data, active: was });
       const { active = was } = attributes;
+      const email = invited ? await addressOf(tx, org.uuid, userUuid) : undefined;
+      const isMissing = email !== undefined && active && !(await invitations.directory.isOpen(tx, org.uuid, email.key));
+      if (isMissing && email.key !== budgetedKey) return email.key;
       await describe(tx, org.uuid, user, attributes, invited ? active : true);
       if (!invited && active !== was) await membership.setActive(tx, context, userUuid, active);
-      if (invited) await follow(tx, context, org, user, active);
+      if (email !== undefined && !active) await invitations.directory.withdraw(tx, context, org.uuid, email);
+      if (isMissing) await invitations.directory.invite(tx, context, org, email);
       const after = await store.userIn(tx, org.uuid, userUuid);
       if (after === undefined) throw scimErrors.notFound();
       if (after.version !== user.version) {
@@ -87,25 +96,44 @@ export function createUsers(deps: ScimDeps) {
     });
   }
 
-  /** Keeps the invitation of an invited user as `wanted` says. */
-  async function follow(
-    tx: Tx,
+  /** As {@link tryToBecome}; takes an invitation from the budgets between two transactions, not inside one. */
+  async function become(
     context: CallerContext,
-    org: Awaited<ReturnType<typeof rbac.members.lockOwnOrganization>>,
-    user: UserRow,
-    wanted: boolean,
-  ): Promise<void> {
-    const person = await store.personIn(tx, org.uuid, user.userUuid);
-    const email = parseEmail(person?.email ?? "");
-    if (email === undefined) return;
-    if (!wanted) return invitations.directory.withdraw(tx, context, org.uuid, email);
-    if (!(await invitations.directory.isOpen(tx, org.uuid, email.key)))
-      await invitations.directory.invite(tx, context, org, email);
+    id: string,
+    ifMatch: string | null,
+    next: (current: Resource) => UserAttributes,
+  ): Promise<UserRow> {
+    let budgetedKey: string | undefined;
+    for (;;) {
+      const changed = await tryToBecome(context, id, ifMatch, next, budgetedKey);
+      if (typeof changed !== "string") return changed;
+      await invitations.directory.takeBudget(callerOrg(context.caller), changed);
+      budgetedKey = changed;
+    }
+  }
+
+  async function addressOf(tx: Tx, orgUuid: string, userUuid: string): Promise<Email | undefined> {
+    return parseEmail((await store.personIn(tx, orgUuid, userUuid))?.email ?? "");
   }
 
   return {
     ...createUserCreation(deps, membership),
-    change,
+
+    /**
+     * Changes the attributes of a user by a function of those they have.
+     * @throws {not_found} when the organization has no such user
+     * @throws {precondition_failed} when the user has changed
+     * @throws {uniqueness} when the userName or the address is in use
+     * @throws {conflict} when an owner would be deactivated
+     * @throws {rate_limited} when they are to be invited again, and a budget is used up
+     * @throws {unavailable} when they are to be invited again, and mail is off
+     */
+    change: (
+      context: CallerContext,
+      id: string,
+      ifMatch: string | null,
+      next: (current: Resource) => Resource,
+    ): Promise<UserRow> => become(context, id, ifMatch, (current) => userAttributes(next(current))),
 
     /** @throws {not_found} when the organization has no such user */
     async find({ caller }: CallerContext, id: string): Promise<UserRow> {
@@ -116,10 +144,8 @@ export function createUsers(deps: ScimDeps) {
 
     /**
      * Replaces the attributes of a user; without `active`, the membership stays as it is.
-     * @throws {not_found} when the organization has no such user
-     * @throws {precondition_failed} when the user has changed
-     * @throws {uniqueness} when the userName or the address is in use
-     * @throws {conflict} when an owner would be deactivated
+     * @throws {invalidValue} when an attribute has not a value of its kind, or there is no address
+     * @throws {not_found}, {precondition_failed}, {uniqueness}, {conflict}, {rate_limited}, {unavailable} as `change`
      */
     async replace(
       context: CallerContext,
@@ -127,8 +153,9 @@ export function createUsers(deps: ScimDeps) {
       body: Readonly<Record<string, unknown>>,
       ifMatch: string | null,
     ): Promise<UserRow> {
-      const read = readResource(USER, body);
-      return change(context, id, ifMatch, () => read);
+      // The body is refused before the user is looked for (decisions 1.7).
+      const attributes = userAttributes(readResource(USER, body));
+      return become(context, id, ifMatch, () => attributes);
     },
 
     /**
@@ -142,7 +169,8 @@ export function createUsers(deps: ScimDeps) {
         const { org, user } = await lock(tx, context, id, ifMatch);
         const { userUuid, invited, data } = user;
         if (invited) {
-          await follow(tx, context, org, user, false);
+          const email = await addressOf(tx, org.uuid, userUuid);
+          if (email !== undefined) await invitations.directory.withdraw(tx, context, org.uuid, email);
           await store.deleteUser(tx, org.uuid, userUuid, dateOf(clock));
         } else await membership.remove(tx, context, userUuid);
         await record(tx, context, "scim.user.deleted", userUuid, { user_name: data["userName"], invited });
