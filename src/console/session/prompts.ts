@@ -4,7 +4,7 @@ import type { Store } from "./store.ts";
 /** A question that the shell asks in a dialog while a call waits. */
 export interface Prompt<T, A> {
   readonly about: T;
-  /** Resolves the waiting calls; undefined when the person declined. */
+  /** Resolves the waiting calls, once; undefined when the person declined. */
   answer(answer: A | undefined): void;
 }
 
@@ -21,14 +21,16 @@ export function createPrompts<T, A>(): Prompts<T, A> {
     subscribe: store.subscribe,
     ask(about) {
       waiting ??= new Promise<A | undefined>((resolve) => {
-        store.set({
+        const prompt: Prompt<T, A> = {
           about,
           answer(answer) {
+            if (store.get() !== prompt) return;
             waiting = undefined;
             store.set(undefined);
             resolve(answer);
           },
-        });
+        };
+        store.set(prompt);
       });
       return waiting;
     },

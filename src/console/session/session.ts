@@ -10,14 +10,20 @@ import { noteFailure } from "./reach.ts";
 import { createStore } from "./store.ts";
 import { credential, elevatedUntil, hasSession, sessionCalls } from "./transport.ts";
 
-/** Whether somebody is signed in. `starting`: the cookie has not been tried yet. */
+/**
+ * Whether somebody is signed in. `starting`: the cookie has not been tried yet. `leaving`: the service is asked to end
+ * the session, and nothing of it is shown any more.
+ */
 export type SessionState =
-  | { readonly status: "starting" }
+  | { readonly status: "starting" | "leaving" }
   | { readonly status: "out"; readonly reason?: "idle" | "signed-out" }
   | { readonly status: "in"; readonly me: GetMeResponse };
 
 /** What a door answers when it lets somebody in. */
 export type Admission = SignedIn;
+
+/** How long the service has to end a session, milliseconds. */
+const SIGN_OUT_MS = 10_000;
 
 const state = createStore<SessionState>({ status: "starting" });
 const channel = new BroadcastChannel("atrium");
@@ -50,7 +56,8 @@ export const { transport, rest: callRest } = sessionCalls({
   },
 });
 
-const own = createClient(LoginService, transport);
+// A sign-out asks for no sign-in: the session may have ended before.
+const own = createClient(LoginService, sessionCalls().transport);
 const access = createClient(AccessService, transport);
 
 /** Tries the cookie. Called when the page loads, and when another tab signed in. */
@@ -86,7 +93,14 @@ export const reload = enter;
 function forget(reason: "idle" | "signed-out"): void {
   void credential.clear();
   state.set({ status: "out", reason });
+  closePrompts();
   queries.clear();
+}
+
+/** Ends what waits for an answer: the person who signs in next is not asked it. */
+function closePrompts(): void {
+  signInPrompts.get()?.answer(undefined);
+  stepUpPrompts.get()?.answer(undefined);
 }
 
 /** Forgets, in every tab, a session that the service has ended. */
@@ -95,10 +109,19 @@ export function forgetSession(): void {
   channel.postMessage({ type: "signed-out", reason: "signed-out" } satisfies Message);
 }
 
-/** Ends the session on the service, then in every tab. */
+/**
+ * Ends the session on the service, then in every tab.
+ * @throws AtriumError when the service did not end it; this tab and the others forget it all the same
+ */
 export async function signOut(reason: "idle" | "signed-out" = "signed-out"): Promise<void> {
+  if (state.get().status !== "in") return;
+  state.set({ status: "leaving" });
+  closePrompts();
   try {
-    if (state.get().status === "in") await own.logout({});
+    await own.logout({}, { timeoutMs: SIGN_OUT_MS });
+  } catch (error) {
+    // It has ended before.
+    if (ConnectError.from(error).code !== Code.Unauthenticated) throw error;
   } finally {
     forget(reason);
     channel.postMessage({ type: "signed-out", reason });
@@ -125,6 +148,10 @@ channel.addEventListener("message", ({ data }: MessageEvent<Message>) => {
     if (now.status === "in" && (now.me.userUuid !== data.userUuid || now.me.orgUuid !== data.orgUuid)) {
       forget("signed-out");
       void start();
+    } else if (now.status === "in") {
+      // The cookie is that of a new session: calls that wait for a sign-in go on with it.
+      credential.resume();
+      signInPrompts.get()?.answer(true);
     } else if (now.status === "out") void start();
   }
 });

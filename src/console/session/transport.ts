@@ -66,8 +66,8 @@ export async function hasSession(): Promise<boolean> {
   return (await credential.token({ transport: publicTransport, signal: undefined })) !== undefined;
 }
 
-/** Calls of the session: over Connect, and over REST where the answer is a file. */
-export function sessionCalls(hooks: SessionHooks): { transport: Transport; rest: RestCall } {
+/** Calls of the session: over Connect, and over REST where the answer is a file. Without hooks they ask nobody. */
+export function sessionCalls(hooks?: SessionHooks): { transport: Transport; rest: RestCall } {
   const all = { ...options, ...hooks, credential };
   return { transport: createAtriumTransport(all), rest: createRestCall(all) };
 }

@@ -3,8 +3,8 @@ import { useNavigate } from "@tanstack/react-router";
 import { ChevronDown, LogOut, Moon, Monitor, Sun, User } from "lucide-react";
 import { useState } from "react";
 import { setPreferences, usePreferences } from "../session/preferences.ts";
-import { signOut } from "../session/session.ts";
 import { useMe } from "../session/use-session.ts";
+import { leave } from "./leave.ts";
 import style from "./Shell.module.css";
 import { SignOutEverywhere } from "./SignOutEverywhere.tsx";
 
@@ -52,7 +52,7 @@ export function Account() {
                 ))}
               </Menu.RadioGroup>
               <div className={style["rule"]} />
-              <Menu.Item className={style["item"]} onClick={() => void signOut()}>
+              <Menu.Item className={style["item"]} onClick={() => leave()}>
                 <LogOut size={15} aria-hidden />
                 Sign out
               </Menu.Item>

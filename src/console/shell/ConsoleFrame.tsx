@@ -8,7 +8,7 @@ import { Shell } from "./Shell.tsx";
 export default function ConsoleFrame() {
   const session = useSession();
   const { pathname, searchStr } = useLocation();
-  if (session.status === "starting") return <div aria-busy="true" />;
+  if (session.status === "starting" || session.status === "leaving") return <div aria-busy="true" />;
   if (session.status === "out") {
     // Who signed out starts at the overview; who was never in goes on where the link led.
     const next = session.reason === "signed-out" ? undefined : `${pathname}${searchStr}`;

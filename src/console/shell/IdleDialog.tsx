@@ -1,10 +1,11 @@
 import { AlertDialog } from "@base-ui/react/alert-dialog";
 import { useEffect, useState } from "react";
-import { idleSince, noteActivity, signOut } from "../session/session.ts";
+import { idleSince, noteActivity } from "../session/session.ts";
 import { settings } from "../settings.ts";
 import { Button } from "../widgets/Button.tsx";
 import dialog from "../widgets/Dialog.module.css";
 import { clock } from "./Elevated.tsx";
+import { leave } from "./leave.ts";
 
 const WARNING_MS = 120_000;
 
@@ -18,7 +19,7 @@ export function IdleDialog() {
     };
     const check = (): void => {
       const rest = idleSince() + settings.idleMs - Date.now();
-      if (rest <= 0) void signOut("idle").catch(() => undefined);
+      if (rest <= 0) leave("idle");
       setLeft(rest <= WARNING_MS ? rest : undefined);
     };
     noteActivity();
@@ -42,7 +43,7 @@ export function IdleDialog() {
             Nothing was done for a while. You are signed out in {clock((left ?? 0) / 1000)}.
           </AlertDialog.Description>
           <div className={dialog["actions"]}>
-            <Button onClick={() => void signOut()}>Sign out</Button>
+            <Button onClick={() => leave()}>Sign out</Button>
             <Button
               look="primary"
               onClick={() => {

@@ -4,10 +4,10 @@ import { LoginService } from "../../../gen/atrium/login/v1/login_pb.ts";
 import { endOtherSessions } from "../session/end-others.ts";
 import { failureOf } from "../session/failures.ts";
 import type { Failure } from "../session/failures.ts";
-import { signOut } from "../session/session.ts";
 import { Confirm } from "../widgets/Dialog.tsx";
 import { toast } from "../widgets/toasts.ts";
 import { plural } from "../widgets/words.ts";
+import { leave } from "./leave.ts";
 
 interface SignOutEverywhereProps {
   open: boolean;
@@ -29,7 +29,7 @@ export function SignOutEverywhere({ open, butHere = false, onClose }: SignOutEve
     try {
       const ended = await endOtherSessions();
       if (butHere) toast(`${plural(ended, "session")} ended`);
-      else await signOut();
+      else leave();
       onClose();
     } catch (error) {
       setFailure(failureOf(error));

@@ -8,7 +8,7 @@ import { UsersService } from "../../../gen/atrium/users/v1/users_pb.ts";
 import { PAGES } from "../pages.ts";
 import { holds } from "../powers.ts";
 import { preferences, setPreferences } from "../session/preferences.ts";
-import { signOut } from "../session/session.ts";
+import { leave } from "./leave.ts";
 
 /** Something the palette finds. */
 export interface Entry {
@@ -22,7 +22,7 @@ export interface Entry {
 }
 
 const ACTIONS: readonly Entry[] = [
-  { key: "sign-out", label: "Sign out", kind: "Action", icon: LogOut, run: () => void signOut() },
+  { key: "sign-out", label: "Sign out", kind: "Action", icon: LogOut, run: () => leave() },
   {
     key: "theme",
     label: "Change the theme",
