@@ -1,5 +1,5 @@
 /** What a mailed link carries. */
-interface LinkToken {
+export interface LinkToken {
   token: string;
   challengeId?: string;
 }

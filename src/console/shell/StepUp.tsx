@@ -7,6 +7,7 @@ import { StepUpService } from "../../../gen/atrium/step_up/v1/step_up_pb.ts";
 import type { Elevation } from "../../clients/typescript/index.ts";
 import { failureOf } from "../session/failures.ts";
 import type { Failure } from "../session/failures.ts";
+import type { LinkToken } from "../session/link-token.ts";
 import { stepUpPrompts, transport } from "../session/session.ts";
 import { Button } from "../widgets/Button.tsx";
 import { Dialog, DialogActions } from "../widgets/Dialog.tsx";
@@ -68,10 +69,12 @@ function Proof({ factorsOnly, onDone }: { factorsOnly: boolean; onDone: (elevati
   // The link in the mail opens another tab, which hands its token to this one.
   useEffect(() => {
     const channel = new BroadcastChannel("atrium-step-up");
-    channel.addEventListener("message", ({ data }: MessageEvent<{ token: string; challengeId?: string }>) => {
-      if (data.challengeId !== undefined && data.challengeId !== challenge.current?.id) return;
+    channel.addEventListener("message", ({ data }: MessageEvent<Partial<LinkToken>>) => {
+      // The channel also carries the acknowledgements of other tabs, and the tokens that these wait for.
+      if (data.token === undefined || data.challengeId === undefined) return;
+      if (data.challengeId !== challenge.current?.id) return;
       channel.postMessage({ taken: data.challengeId });
-      void verify(data.token);
+      void verify(data.token, "magic_link");
     });
     return () => channel.close();
   });
@@ -100,16 +103,16 @@ function Proof({ factorsOnly, onDone }: { factorsOnly: boolean; onDone: (elevati
     return challenge.current.id;
   }
 
-  const verify = (answer: string): Promise<void> =>
+  const verify = (answer: string, by = method): Promise<void> =>
     attempt(async () => {
-      const challengeId = await challengeOf(method === "recovery" ? "totp" : method);
+      const challengeId = await challengeOf(by === "recovery" ? "totp" : by);
       const elevation = await steps.verifyChallenge({
         challengeId,
-        ...(method === "password"
+        ...(by === "password"
           ? { password: answer }
-          : method === "magic_link"
+          : by === "magic_link"
             ? { token: answer }
-            : { code: answer.replaceAll(/\s/gu, ""), recovery: method === "recovery" }),
+            : { code: answer.replaceAll(/\s/gu, ""), recovery: by === "recovery" }),
       });
       onDone(elevation);
     });
