@@ -1,7 +1,6 @@
 import { useState } from "react";
 import { UsersService } from "../../../../gen/atrium/users/v1/users_pb.ts";
 import type { User } from "../../../../gen/atrium/users/v1/users_pb.ts";
-import { useMe } from "../../session/use-session.ts";
 import { ShowAsCode } from "../../widgets/CodeSample.tsx";
 import { Dialog, SubmitActions } from "../../widgets/Dialog.tsx";
 import { FormBody, Select } from "../../widgets/form/Field.tsx";
@@ -10,11 +9,12 @@ import { Answer } from "../../widgets/States.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { RoleDiff } from "../roles/Diff.tsx";
 import { roleLabel, useRoles } from "../roles/use-roles.ts";
+import { useOwnChange } from "./use-own-membership.ts";
 
 /** Gives a member another role; what they gain and lose is shown before. */
 export function ChangeRole({ user, onClose }: { user: User; onClose: () => void }) {
-  const { userUuid: own } = useMe();
   const { userUuid, email, roleId, isOwner } = user;
+  const own = useOwnChange(userUuid);
   const [chosen, setChosen] = useState(String(roleId));
   const roles = useRoles();
   const call = useCall(UsersService.method.setUserRole, { done: "Role changed" });
@@ -33,7 +33,11 @@ export function ChangeRole({ user, onClose }: { user: User; onClose: () => void 
         onSubmit={(event) => {
           event.preventDefault();
           if (!changed || role === undefined) return onClose();
-          void call.run({ userUuid, role: role.name }).then((done) => done && onClose());
+          void call.run({ userUuid, role: role.name }).then((done) => {
+            if (done === undefined) return;
+            onClose();
+            own.changed();
+          });
         }}
       >
         <Answer of={roles} lines={1}>
@@ -47,7 +51,7 @@ export function ChangeRole({ user, onClose }: { user: User; onClose: () => void 
           )}
         </Answer>
         {isOwner && changed && <Notice kind="warn">Owners have the role admin: another role ends ownership.</Notice>}
-        {userUuid === own && changed && <Notice kind="warn">This is your own role.</Notice>}
+        {own.isOwn && changed && <Notice kind="warn">This is your own role.</Notice>}
         <RoleDiff from={roleId} to={Number(chosen)} />
         <ShowAsCode http={`PUT /api/users/${userUuid}/role`} body={{ role: role?.name ?? "manager" }} />
         <SubmitActions call={call} verb="Change role" onCancel={onClose} />

@@ -18,7 +18,7 @@ import { PermissionList } from "../roles/PermissionChecks.tsx";
 import { roleLabel, useCatalogue, useRolePermissions } from "../roles/use-roles.ts";
 import { ChangeRole } from "./ChangeRole.tsx";
 import { MemberEvents, MemberSessions } from "./Activity.tsx";
-import { useIsOwner } from "./use-own-membership.ts";
+import { useIsOwner, useOwnChange } from "./use-own-membership.ts";
 
 /** One member: who they are, what they may do, where they are signed in, and what happened. */
 export default function Member() {
@@ -48,12 +48,13 @@ function Details({ user }: { user: User }) {
   const name = firstName || email;
   const byOwner = useIsOwner();
   const mayChange = !isOwner || byOwner;
+  const own = useOwnChange(userUuid);
   const [asked, setAsked] = useState<Act>();
   const close = (): void => setAsked(undefined);
   const reactivate = useCall(UsersService.method.updateUser, { done: "Member reactivated" });
   const deactivate = useCall(UsersService.method.updateUser, {
     done: "Member deactivated",
-    undo: () => void reactivate.run({ userUuid, status: "active" }),
+    ...(!own.isOwn && { undo: () => void reactivate.run({ userUuid, status: "active" }) }),
   });
   const ownership = useCall(UsersService.method.updateUser, {
     done: ({ isOwner: now }) => (now ? "They own the organization now" : "Ownership ended"),
@@ -114,7 +115,13 @@ function Details({ user }: { user: User }) {
         open={asked === "deactivate"}
         call={deactivate}
         onCancel={close}
-        onConfirm={() => void deactivate.run({ userUuid, status: "inactive" }).then((done) => done && close())}
+        onConfirm={() =>
+          void deactivate.run({ userUuid, status: "inactive" }).then((done) => {
+            if (done === undefined) return;
+            close();
+            own.ended();
+          })
+        }
       />
       <Confirm
         title={isOwner ? `End the ownership of ${name}?` : `Make ${name} an owner?`}
@@ -137,7 +144,13 @@ function Details({ user }: { user: User }) {
         open={asked === "factors"}
         call={factors}
         onCancel={close}
-        onConfirm={() => void factors.run({ userUuid }).then((done) => done && close())}
+        onConfirm={() =>
+          void factors.run({ userUuid }).then((done) => {
+            if (done === undefined) return;
+            close();
+            own.ended();
+          })
+        }
       />
       <Confirm
         title={`Remove ${name}?`}
@@ -148,7 +161,11 @@ function Details({ user }: { user: User }) {
         call={remove}
         onCancel={close}
         onConfirm={() =>
-          void remove.run({ userUuid }).then((done) => done && void navigate({ to: "/console/members" }))
+          void remove.run({ userUuid }).then((done) => {
+            if (done === undefined) return;
+            if (own.isOwn) own.ended();
+            else void navigate({ to: "/console/members" });
+          })
         }
       />
     </Page>

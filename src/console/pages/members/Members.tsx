@@ -2,7 +2,8 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { UsersService } from "../../../../gen/atrium/users/v1/users_pb.ts";
 import type { User } from "../../../../gen/atrium/users/v1/users_pb.ts";
-import { useOrg } from "../../session/use-session.ts";
+import { forgetSession } from "../../session/session.ts";
+import { useMe, useOrg } from "../../session/use-session.ts";
 import { Status } from "../../widgets/Badge.tsx";
 import { Button } from "../../widgets/Button.tsx";
 import { CodeSample } from "../../widgets/CodeSample.tsx";
@@ -12,10 +13,13 @@ import { DataTable } from "../../widgets/table/DataTable.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { Invite } from "../invitations/Invite.tsx";
 import { roleLabel } from "../roles/use-roles.ts";
+import { useIsOwner } from "./use-own-membership.ts";
 
 /** The people of the organization. */
 export default function Members() {
   const orgUuid = useOrg();
+  const { userUuid: own } = useMe();
+  const byOwner = useIsOwner();
   const [inviting, setInviting] = useState(false);
   const [removed, setRemoved] = useState<User>();
   const remove = useCall(UsersService.method.deleteUser, { done: "Member removed" });
@@ -66,11 +70,13 @@ export default function Members() {
           { header: "Last seen", time: ({ lastSeenAt }) => lastSeenAt },
           { header: "Joined", sort: "created_at", time: ({ createdAt }) => createdAt },
         ]}
-        actions={(user) => (
-          <Button small title={user.email} onClick={() => setRemoved(user)}>
-            Remove
-          </Button>
-        )}
+        actions={(user) =>
+          (!user.isOwner || byOwner) && (
+            <Button small title={user.email} onClick={() => setRemoved(user)}>
+              Remove
+            </Button>
+          )
+        }
         empty={{
           text: "Nobody is a member yet. Invite people by email.",
           api: `POST /api/admin/organizations/${orgUuid}/invitations`,
@@ -87,7 +93,12 @@ export default function Members() {
         onCancel={() => setRemoved(undefined)}
         onConfirm={() => {
           if (removed === undefined) return;
-          void remove.run({ userUuid: removed.userUuid }).then((done) => done && setRemoved(undefined));
+          const { userUuid } = removed;
+          void remove.run({ userUuid }).then((done) => {
+            if (done === undefined) return;
+            if (userUuid === own) forgetSession();
+            else setRemoved(undefined);
+          });
         }}
       />
       <CodeSample http="GET /api/users?limit=50" />
