@@ -59,6 +59,8 @@ import { billingOperations } from "./0061-billing-operations.ts";
 import { endedRows } from "./0100-ended-rows.ts";
 import { openStreamCounts } from "./0101-open-streams.ts";
 import { nextAttempts } from "./0102-next-attempts.ts";
+import { purchases } from "./0103-purchases.ts";
+import { organizationsByCreation } from "./0104-organizations-by-creation.ts";
 
 /** Every migration of every domain, in the order they run. Append only: a released migration never changes. */
 export const migrations: readonly MigrationObject[] = [
@@ -123,4 +125,6 @@ export const migrations: readonly MigrationObject[] = [
   openStreamCounts,
   oidcRedeem,
   nextAttempts,
+  purchases,
+  organizationsByCreation,
 ];

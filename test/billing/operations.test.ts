@@ -149,6 +149,12 @@ describe("unmatched payments", () => {
     await stripeEvent(world.app, completed);
     expect(reasons(await fresh())).toEqual(["amount_mismatch", "currency_mismatch", "unknown_purchase"]);
     expect(await list("?limit=1&offset=1")).toMatchObject({ limit: 1, offset: 1, data: [expect.any(Object)] });
+    const [newest, oldest] = [await list("?sort=-received_at"), await list("?sort=received_at")];
+    const times = (body: { data: { received_at: string }[] }) => body.data.map((item) => item.received_at);
+    expect(times(oldest)).toEqual(times(oldest).toSorted());
+    expect(times(newest)).toEqual(times(await list()));
+    expect((await list(`?q=${huge.id.toUpperCase()}`)).data).toMatchObject([{ event_id: huge.id }]);
+    expect(await list("?q=nothing%25")).toMatchObject({ data: [], total: 0 });
     const refused = await world.app.call("GET", "/api/operator/billing/unmatched", { token: buyer.token });
     expect(refused).toMatchObject({ status: 403, body: { code: "forbidden" } });
   });

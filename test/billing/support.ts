@@ -146,8 +146,8 @@ export const ofPaddle = (event_type: string, second: number, data: object) => ({
 /** Part of an id. */
 export const some = (): string => randomBytes(6).toString("hex");
 
-/** The events of a subscription at Stripe, from its first payment to its end. */
-export function lifeAt(session: string) {
+/** The events of a subscription at Stripe, from its first payment to its end, which begin at a time. */
+export function lifeAt(session: string, start = START) {
   const [subscription, first, second] = [`sub_${some()}`, `in_${some()}`, `in_${some()}`];
   const invoice = (id: string, from: number, paid: boolean) => ({
     id,
@@ -160,7 +160,7 @@ export function lifeAt(session: string) {
   });
   const state = (status: string, ends = false) => ({ id: subscription, status, cancel_at_period_end: ends });
   return {
-    completed: ofStripe("checkout.session.completed", START, {
+    completed: ofStripe("checkout.session.completed", start, {
       id: session,
       mode: "subscription",
       payment_status: "paid",
@@ -168,12 +168,12 @@ export function lifeAt(session: string) {
       currency: "usd",
       subscription,
     }),
-    created: ofStripe("customer.subscription.created", START + 1, state("active")),
-    paid: ofStripe("invoice.paid", START + 2, invoice(first, START, true)),
-    failed: ofStripe("invoice.payment_failed", START + 2_592_000, invoice(second, START + 2_592_000, false)),
-    pastDue: ofStripe("customer.subscription.updated", START + 2_592_001, state("past_due")),
-    renewed: ofStripe("invoice.paid", START + 2_592_100, invoice(second, START + 2_592_000, true)),
-    ending: ofStripe("customer.subscription.updated", START + 2_600_000, state("active", true)),
-    ended: ofStripe("customer.subscription.deleted", START + 5_184_000, state("canceled")),
+    created: ofStripe("customer.subscription.created", start + 1, state("active")),
+    paid: ofStripe("invoice.paid", start + 2, invoice(first, start, true)),
+    failed: ofStripe("invoice.payment_failed", start + 2_592_000, invoice(second, start + 2_592_000, false)),
+    pastDue: ofStripe("customer.subscription.updated", start + 2_592_001, state("past_due")),
+    renewed: ofStripe("invoice.paid", start + 2_592_100, invoice(second, start + 2_592_000, true)),
+    ending: ofStripe("customer.subscription.updated", start + 2_600_000, state("active", true)),
+    ended: ofStripe("customer.subscription.deleted", start + 5_184_000, state("canceled")),
   };
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { founder } from "../support/people.ts";
-import { billingWorld, checkedOut, lifeAt, stripeEvent } from "./support.ts";
+import { billingWorld, checkedOut, lifeAt, START, stripeEvent } from "./support.ts";
 import type { BillingWorld } from "./support.ts";
 
 let world: BillingWorld;
@@ -38,7 +38,7 @@ test("subscription.upgraded is sent when a subscription raises a paid plan, not 
   });
   world.app.clock.advance(1_000);
   const higher = { ...world, priceId: price.body.price_id as number };
-  const enterprise = lifeAt((await checkedOut(higher, token, "stripe")).session);
+  const enterprise = lifeAt((await checkedOut(higher, token, "stripe")).session, START + 10);
   for (const event of [enterprise.completed, enterprise.paid, enterprise.created]) await stripeEvent(world.app, event);
   expect(await sent()).toEqual(["subscription.created", "subscription.created", "subscription.upgraded"]);
   await stripeEvent(world.app, pro.ended);

@@ -49,6 +49,7 @@ export const billingDomain = defineDomain("billing", (ground: Ground & Below) =>
     services: [
       registration(BillingService, billingRpc(billing, contexts, RECONCILE.prefix), {
         listHistory: billing.account.demandToRead,
+        createCheckoutSession: billing.portal.demandToWrite,
         createPortalSession: billing.portal.demandToWrite,
         addCard: billing.cards.demandPerson,
         setDefaultCard: billing.cards.demandPerson,

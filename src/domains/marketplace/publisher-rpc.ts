@@ -9,6 +9,7 @@ import { pageOf } from "../../platform/db/paging.ts";
 import { printStatistics } from "../../platform/statistics.ts";
 import type { App } from "./apps/entities.ts";
 import { printApp, printGrant, printListing } from "./apps/print.ts";
+import type { PlanInterval } from "./apps/rules.ts";
 import type { AppDraft } from "./apps/publishing.ts";
 import { printCall, printInstall, printTarget } from "./installs/print.ts";
 import type { Marketplace } from "./marketplace.ts";
@@ -120,7 +121,8 @@ function plansOf(plans: readonly Plan[]): AppDraft["plans"] {
     plan_id: plan.planId,
     name: plan.name || plan.planId,
     price_cents: plan.priceCents,
-    interval: plan.interval || "month",
+    // The contract takes no other value.
+    interval: (plan.interval || "month") as PlanInterval,
   }));
 }
 

@@ -34,8 +34,8 @@ export async function findQuote(
     "checkout-quote",
     `select q.quote_id as "quoteId", q.seats, q.currency, q.unit_amount_cents as "unitAmountCents",
        q.tax_cents as "taxCents", q.total_cents as "totalCents", q.expires_at as "expiresAt",
-       q.consumed_at as "consumedAt", p.product, p.interval, c.provider, c.session_id as "sessionId", c.url,
-       c.expires_at as "sessionExpiresAt", exists (
+       q.consumed_at as "consumedAt", p.product, coalesce(q.interval, p.interval) as interval, c.provider,
+       c.session_id as "sessionId", c.url, c.expires_at as "sessionExpiresAt", exists (
          select 1 from provider_events e where e.quote_id = q.quote_id and e.type = 'checkout.session.completed'
        ) as "isCompleted", exists (
          select 1 from installs i

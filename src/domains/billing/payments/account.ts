@@ -1,6 +1,7 @@
 import { pagingBy } from "../../../platform/cursors.ts";
 import { callerOrg } from "../../../platform/caller.ts";
 import type { Caller } from "../../../platform/caller.ts";
+import { dateOf } from "../../../platform/clock.ts";
 import type { CallerContext } from "../../../platform/context.ts";
 import type { Page } from "../../../platform/db/paging.ts";
 import { causedBy, EVENTS } from "../../event-catalogue/index.ts";
@@ -13,7 +14,7 @@ import type { SubscriptionRow } from "./store.ts";
 
 /** Payments and subscriptions as their organization sees them (decisions 10.7). */
 export function createAccount(
-  { database, events, cursors }: BillingDeps,
+  { database, clock, events, cursors }: BillingDeps,
   providers: Providers,
   demand: DemandPermission,
 ) {
@@ -47,7 +48,7 @@ export function createAccount(
       const provider = await providers.get(providers.nameOf(present.provider));
       await providers.call(() => provider.cancelSubscription(present.externalId));
       return context.transaction(async (tx) => {
-        const row = await store.markEnding(tx, orgUuid, id);
+        const row = await store.markEnding(tx, orgUuid, id, dateOf(clock));
         if (row === undefined) throw billingErrors.subscriptionNotFound();
         await events.emit(tx, EVENTS["subscription.changed"], {
           by: causedBy(context),

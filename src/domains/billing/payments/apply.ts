@@ -3,12 +3,12 @@ import type { Tx } from "../../../platform/db/types.ts";
 import { bySystem, EVENTS } from "../../event-catalogue/index.ts";
 import type { RaisedPlan } from "../../organizations/index.ts";
 import type { BillingDeps } from "../deps.ts";
-import type { Fact, ProviderName } from "../providers/index.ts";
+import type { ProviderName } from "../providers/index.ts";
 import * as store from "./effect-store.ts";
 import { INSTALL_DEPROVISIONED, leaveSubscription, ORGANIZATION_DELETED } from "./ending.ts";
 import type { NewPayment, Purchase } from "./effect-store.ts";
 import { fold } from "./fold.ts";
-import type { FoldedPayment } from "./fold.ts";
+import type { FoldedPayment, FoldedSubscription, TimedFact } from "./fold.ts";
 import { factsOf, storeCustomers } from "./inbox-store.ts";
 import type { SubscriptionRow } from "./store.ts";
 
@@ -23,12 +23,23 @@ interface Applied {
   payments: readonly FoldedPayment[];
   /** Those that grant what was bought. */
   paid: readonly FoldedPayment[];
+  /** When the first of them was made, by the provider's clock. */
+  paidAt: Date | undefined;
   before: SubscriptionRow | undefined;
   after: SubscriptionRow | undefined;
 }
 
 /** What webhooks receive of a subscription. */
 const dataOf = ({ subscriptionId, plan }: SubscriptionRow) => ({ subscription_id: subscriptionId, plan: plan ?? "" });
+
+const earliest = (times: readonly Date[]): Date | undefined =>
+  times.reduce<Date | undefined>((first, time) => (first === undefined || time < first ? time : first), undefined);
+
+/** Whether the end that was requested here stands: the provider has said nothing of the subscription since. */
+function isEndingHere(before: SubscriptionRow | undefined, { statedAt }: FoldedSubscription): boolean {
+  const requested = before?.endingRequestedAt ?? null;
+  return requested !== null && (statedAt === undefined || new Date(statedAt) <= requested);
+}
 
 const idsOf = (purchases: readonly Purchase[]): string[] => purchases.map(({ quoteId }) => quoteId);
 
@@ -37,7 +48,7 @@ export function createApply({ clock, random, events, organizations, marketplace,
   function read(
     provider: ProviderName,
     purchase: Purchase,
-    facts: readonly Fact[],
+    facts: readonly TimedFact[],
     before: SubscriptionRow | undefined,
   ): Applied {
     const { payments, subscription } = fold(facts, purchase);
@@ -46,6 +57,7 @@ export function createApply({ clock, random, events, organizations, marketplace,
         log.warn({ quote_id: purchase.quoteId, payment_id: payment.id }, "A payment is not of the quoted sum");
     const paid = payments.filter(({ matches, status }) => matches && status !== "failed");
     const dateOrNull = (time: string | undefined): Date | null => (time === undefined ? null : new Date(time));
+    const paidAt = earliest(paid.map(({ at }) => new Date(at)));
     const after = subscription && {
       subscriptionId: before?.subscriptionId ?? random.uuid(),
       provider,
@@ -57,10 +69,11 @@ export function createApply({ clock, random, events, organizations, marketplace,
       status: subscription.status,
       currentPeriodStart: dateOrNull(subscription.periodStart),
       currentPeriodEnd: dateOrNull(subscription.periodEnd),
-      cancelAtPeriodEnd: subscription.cancelAtPeriodEnd,
-      createdAt: before?.createdAt ?? dateOf(clock),
+      cancelAtPeriodEnd: subscription.cancelAtPeriodEnd || isEndingHere(before, subscription),
+      endingRequestedAt: before?.endingRequestedAt ?? null,
+      createdAt: paidAt ?? before?.createdAt ?? dateOf(clock),
     };
-    return { purchase, payments, paid, before, after: after ?? before };
+    return { purchase, payments, paid, paidAt, before, after: after ?? before };
   }
 
   /** Sends the webhooks of payments that are new, or have another status than the known one. */
@@ -104,12 +117,14 @@ export function createApply({ clock, random, events, organizations, marketplace,
     }
   }
 
-  /** Notes until when the install of a purchase is paid. */
+  /** Notes until when the install of a purchase is paid, unless another purchase pays it for longer. */
   async function payInstall(tx: Tx, provider: ProviderName, { purchase, paid, after }: Applied): Promise<void> {
     if (purchase.installId === null || paid.length === 0) return;
     const ends = [after?.currentPeriodEnd, ...paid.map(({ periodEnd }) => periodEnd && new Date(periodEnd))];
     const latest = Math.max(0, ...ends.map((end) => (end instanceof Date ? end.getTime() : 0)));
-    await marketplace.installs.paid(tx, purchase.installId, provider, latest === 0 ? null : new Date(latest));
+    const until = latest === 0 ? null : new Date(latest);
+    if (until !== null && (await store.isPaidLonger(tx, purchase.installId, purchase.quoteId, until))) return;
+    await marketplace.installs.paid(tx, purchase.installId, provider, until, dateOf(clock));
   }
 
   const lockAll = (tx: Tx, orgUuids: readonly string[]): Promise<ReadonlySet<string>> =>
@@ -155,7 +170,10 @@ export function createApply({ clock, random, events, organizations, marketplace,
       const locking = lockAll(tx, [...new Set([...orgUuids, ...orgsOf(renewing)])]);
       store.putSubscriptions(tx, bought);
       store.putPayments(tx, provider, payments, dateOf(clock));
-      store.consumeQuotes(tx, idsOf(purchasesPaid.filter(({ consumedAt }) => consumedAt === null)), dateOf(clock));
+      const consumed = all.flatMap(({ purchase: { quoteId, consumedAt }, paidAt }) =>
+        paidAt === undefined || paidAt.getTime() === consumedAt?.getTime() ? [] : [{ quoteId, at: paidAt }],
+      );
+      store.consumeQuotes(tx, consumed);
       storeCustomers(tx, provider, idsOf(purchasesPaid));
       const [living] = await Promise.all([locking, announcePayments(tx, payments, known)]);
       const raised =

@@ -28,10 +28,15 @@ export function lockPurchases(tx: Tx, quoteIds: readonly string[]): Promise<Purc
   );
 }
 
-/** Marks locked quotes, which are not paid yet, as paid. */
-export function consumeQuotes(tx: Tx, quoteIds: readonly string[], at: Date): void {
+/** Marks locked quotes as paid, each at its time. */
+export function consumeQuotes(tx: Tx, paid: readonly { quoteId: string; at: Date }[]): void {
+  if (paid.length === 0) return;
   // No condition on `consumed_at`: PostgreSQL might read all quotes that are not paid instead of these.
-  if (quoteIds.length > 0) tx.defer("update quotes set consumed_at = $2 where quote_id = any ($1)", [quoteIds, at]);
+  tx.defer(
+    `update quotes q set consumed_at = p.at from unnest($1::uuid[], $2::timestamptz[]) as p (id, at)
+     where q.quote_id = p.id`,
+    [paid.map(({ quoteId }) => quoteId), paid.map(({ at }) => at)],
+  );
 }
 
 /**
@@ -62,6 +67,13 @@ export interface BoughtSubscription {
   purchase: Purchase;
 }
 
+/** Whether another purchase than this one pays an install beyond a time. */
+export async function isPaidLonger(tx: Tx, installId: string, quoteId: string, until: Date): Promise<boolean> {
+  const sql = `select 1 as one from subscriptions
+    where install_id = $1 and quote_id <> $2 and current_period_end > $3 limit 1`;
+  return (await tx.query(sql, [installId, quoteId, until])).length > 0;
+}
+
 /** Columns of subscriptions that events may change, and the others. */
 const SUBSCRIPTION_CHANGES = [
   "external_id",
@@ -69,6 +81,7 @@ const SUBSCRIPTION_CHANGES = [
   "current_period_start",
   "current_period_end",
   "cancel_at_period_end",
+  "created_at",
 ];
 const SUBSCRIPTION_KEYS = [
   "subscription_id",
@@ -79,7 +92,6 @@ const SUBSCRIPTION_KEYS = [
   "plan",
   "install_id",
   "seats",
-  "created_at",
 ];
 const PUT_SUBSCRIPTIONS = putSql("subscriptions", "quote_id", SUBSCRIPTION_KEYS, SUBSCRIPTION_CHANGES);
 

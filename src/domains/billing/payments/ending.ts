@@ -1,3 +1,4 @@
+import { dateOf } from "../../../platform/clock.ts";
 import { SKIP_REAUTHORIZATION } from "../../../platform/db/types.ts";
 import type { Tx } from "../../../platform/db/types.ts";
 import { bySystem, EVENTS } from "../../event-catalogue/index.ts";
@@ -48,7 +49,7 @@ export const leaveSubscription = (tx: Tx, left: LeftSubscription): Promise<void>
 
 /** Subscriptions that end with their organization or their install: nobody is charged for another period. */
 export function createSubscriptionEnd(
-  { database, events, log }: Pick<BillingDeps, "database" | "events" | "log">,
+  { database, clock, events, log }: Pick<BillingDeps, "database" | "clock" | "events" | "log">,
   providers: Providers,
 ) {
   return {
@@ -102,7 +103,7 @@ export function createSubscriptionEnd(
         throw error;
       }
       await database.background.transaction(async (tx) => {
-        const row = await store.markEnding(tx, orgUuid, id);
+        const row = await store.markEnding(tx, orgUuid, id, dateOf(clock));
         if (row === undefined) return;
         await events.emit(tx, EVENTS["subscription.changed"], {
           by,

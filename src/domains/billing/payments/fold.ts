@@ -1,8 +1,14 @@
 import type { Fact } from "../providers/index.ts";
 
-type PaymentFact = Extract<Fact, { kind: "payment" }>;
-type RefundFact = Extract<Fact, { kind: "refund" }>;
-type SubscriptionFact = Extract<Fact, { kind: "subscription" }>;
+/** A fact and when it was, by the provider's clock: ISO 8601. */
+export type TimedFact = Fact & { at: string };
+
+type PaymentFact = Extract<TimedFact, { kind: "payment" }>;
+type RefundFact = Extract<TimedFact, { kind: "refund" }>;
+type SubscriptionFact = Extract<TimedFact, { kind: "subscription" }>;
+
+/** A subscription as events say it; `statedAt`: of the last one about itself, and not about a payment. */
+export type FoldedSubscription = Omit<SubscriptionFact, "kind" | "at"> & { statedAt?: string | undefined };
 
 /** A payment as all events together say it. */
 export interface FoldedPayment extends Omit<PaymentFact, "kind" | "status"> {
@@ -16,7 +22,7 @@ export interface FoldedPayment extends Omit<PaymentFact, "kind" | "status"> {
 export interface Folded {
   payments: FoldedPayment[];
   /** Undefined before a matching payment, and for single payments. */
-  subscription: Omit<SubscriptionFact, "kind"> | undefined;
+  subscription: FoldedSubscription | undefined;
 }
 
 /**
@@ -24,10 +30,10 @@ export interface Folded {
  * never on the order or number of deliveries.
  * @param facts in the order of their time
  */
-export function fold(facts: readonly Fact[], quote: { totalCents: number; currency: string }): Folded {
+export function fold(facts: readonly TimedFact[], quote: { totalCents: number; currency: string }): Folded {
   const payments = new Map<string, FoldedPayment>();
   const refunds: RefundFact[] = [];
-  let subscription: Omit<SubscriptionFact, "kind"> | undefined;
+  let subscription: FoldedSubscription | undefined;
   for (const fact of facts) {
     if (fact.kind === "refund") {
       refunds.push(fact);
@@ -35,12 +41,17 @@ export function fold(facts: readonly Fact[], quote: { totalCents: number; curren
       const { kind: _kind, ...payment } = fact;
       const matches = fact.amount === quote.totalCents && fact.currency === quote.currency;
       // What is paid stays paid: a failed attempt of the same invoice came before, whatever its event's time says.
-      if (payments.get(fact.id)?.status !== "paid") payments.set(fact.id, { ...payment, refunded: 0, matches });
+      const before = payments.get(fact.id);
+      const aliases = [...new Set([...(before?.aliases ?? []), ...(fact.aliases ?? [])])];
+      payments.set(fact.id, {
+        ...(before?.status === "paid" ? before : { ...payment, refunded: 0, matches }),
+        aliases,
+      });
       if (fact.subscription !== undefined) subscription = afterPayment(subscription, fact, matches);
     } else {
-      const { kind: _kind, ...state } = fact;
+      const { kind: _kind, at: statedAt, ...state } = fact;
       // The end of a subscription is final.
-      if (subscription?.status !== "canceled") subscription = { ...subscription, ...withoutUndefined(state) };
+      if (subscription?.status !== "canceled") subscription = { ...subscription, ...withoutUndefined(state), statedAt };
     }
   }
   const all = [...payments.values()].map((payment) => refunded(payment, refunds, payments.size));
@@ -49,10 +60,10 @@ export function fold(facts: readonly Fact[], quote: { totalCents: number; curren
 }
 
 function afterPayment(
-  before: Omit<SubscriptionFact, "kind"> | undefined,
+  before: FoldedSubscription | undefined,
   { subscription: id = "", status, periodStart, periodEnd }: PaymentFact,
   matches: boolean,
-): Omit<SubscriptionFact, "kind"> {
+): FoldedSubscription {
   const state = before ?? { id, status: "active" as const, cancelAtPeriodEnd: false };
   if (state.status === "canceled" || (status === "paid" && !matches)) return state;
   if (status === "failed") return { ...state, status: before === undefined ? state.status : "past_due" };
@@ -62,8 +73,10 @@ function afterPayment(
 }
 
 function refunded(payment: FoldedPayment, refunds: readonly RefundFact[], all: number): FoldedPayment {
-  // A refund of Stripe names the payment intent, which names no invoice: with one payment there is no doubt.
-  const own = refunds.filter(({ ids }) => all === 1 || ids.includes(payment.id));
+  // A refund of Stripe may name a payment intent alone, and an invoice none: with one payment there is no doubt.
+  const own = refunds.filter(
+    ({ ids }) => all === 1 || ids.some((id) => id === payment.id || payment.aliases?.includes(id) === true),
+  );
   if (payment.status === "failed" || own.length === 0) return payment;
   // Stripe reports the total of a charge with each refund, Paddle each refund as an adjustment of its own.
   const totals = new Map<string, number>();

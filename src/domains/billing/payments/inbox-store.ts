@@ -1,7 +1,10 @@
+import { containing } from "../../../platform/db/list.ts";
+import type { Page } from "../../../platform/db/paging.ts";
 import { boundedCount, totalOf } from "../../../platform/db/total.ts";
 import type { Total } from "../../../platform/db/total.ts";
 import type { Database, Tx } from "../../../platform/db/types.ts";
 import type { Fact, ProviderEvent, ProviderName } from "../providers/index.ts";
+import type { TimedFact } from "./fold.ts";
 
 /** A verified event as it came. */
 export interface ReceivedEvent {
@@ -192,21 +195,25 @@ export interface UnmatchedRow {
   reason: string;
 }
 
-/** Payments that granted nothing, newest first. */
+/** Payments that granted nothing, newest first unless `sort` says otherwise. */
 export async function unmatchedPayments(
   database: Pick<Database, "prepared">,
-  limit: number,
-  offset: number,
+  { limit, offset, q = "", sort }: Page,
 ): Promise<{ rows: UnmatchedRow[] } & Total> {
-  const from = "from provider_events where reason is not null";
+  const direction = sort === "received_at" ? "asc" : "desc";
+  const from = `from provider_events where reason is not null and ${containing(["event_id", "type"], "$1")}`;
   const [rows, counts] = await Promise.all([
     database.prepared<UnmatchedRow>(
-      "billing-unmatched",
+      `billing-unmatched-${direction}`,
       `select provider, event_id as "eventId", type, amount::text, currency, received_at as "receivedAt", reason
-       ${from} order by received_at desc, provider, event_id limit $1 offset $2`,
-      [limit, offset],
+       ${from} order by received_at ${direction}, provider, event_id limit $2 offset $3`,
+      [q, limit, offset],
     ),
-    database.prepared<{ counted: number }>("billing-unmatched-count", boundedCount(from), []),
+    database.prepared<{ counted: number }>(
+      "billing-unmatched-count",
+      boundedCount(`${from} order by received_at desc`),
+      [q],
+    ),
   ]);
   return { rows, ...totalOf(counts) };
 }
@@ -218,14 +225,16 @@ const IN_ORDER = `occurred_at, case when type like '%.created' then 0 when type 
   event_id`;
 
 /** Facts of all events of quotes, in the order of their time, by quote. */
-export async function factsOf(tx: Tx, quoteIds: readonly string[]): Promise<Map<string, Fact[]>> {
-  const rows = await tx.query<{ quoteId: string; facts: Fact[][] }>(
+export async function factsOf(tx: Tx, quoteIds: readonly string[]): Promise<Map<string, TimedFact[]>> {
+  const rows = await tx.query<{ quoteId: string; events: { at: string; facts: Fact[] }[] }>(
     `select q.id as "quoteId", array(
-       select facts from provider_events where quote_id = q.id order by ${IN_ORDER} limit 10000) as facts
+       select jsonb_build_object('at', occurred_at, 'facts', facts)
+       from provider_events where quote_id = q.id order by ${IN_ORDER} limit 10000) as events
      from unnest($1::uuid[]) as q (id)`,
     [quoteIds],
   );
-  return new Map(rows.map(({ quoteId, facts }) => [quoteId, facts.flat()]));
+  const timed = ({ at, facts }: { at: string; facts: Fact[] }) => facts.map((fact) => ({ ...fact, at }));
+  return new Map(rows.map(({ quoteId, events }) => [quoteId, events.flatMap(timed)]));
 }
 
 /** Events that name an id of a quote and belong to none, because they came while it was being linked; oldest first. */

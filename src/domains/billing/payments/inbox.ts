@@ -101,7 +101,7 @@ export function createInbox({ database, clock, log }: BillingDeps, providers: Pr
     },
 
     /** Payments that granted nothing, newest first. */
-    unmatched: ({ limit, offset }: Page) => store.unmatchedPayments(database, limit, offset),
+    unmatched: (page: Page) => store.unmatchedPayments(database, page),
 
     tidy: () => store.deleteUnmatched(database.background, dateOf(clock, -KEPT_MS)),
   };

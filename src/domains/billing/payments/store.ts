@@ -19,13 +19,17 @@ export interface SubscriptionRow {
   currentPeriodStart: Date | null;
   currentPeriodEnd: Date | null;
   cancelAtPeriodEnd: boolean;
+  /** When its end was requested here; null where nobody did. */
+  endingRequestedAt: Date | null;
+  /** When its first payment was made, by the provider's clock. */
   createdAt: Date;
 }
 
 /** Columns of a {@link SubscriptionRow}. */
 export const subscriptionColumns = `subscription_id as "subscriptionId", provider, external_id as "externalId",
   price_id as "priceId", plan, install_id as "installId", seats, status, current_period_start as "currentPeriodStart",
-  current_period_end as "currentPeriodEnd", cancel_at_period_end as "cancelAtPeriodEnd", created_at as "createdAt"`;
+  current_period_end as "currentPeriodEnd", cancel_at_period_end as "cancelAtPeriodEnd",
+  ending_requested_at as "endingRequestedAt", created_at as "createdAt"`;
 
 /** Subscriptions of an organization, newest first. */
 export function subscriptionsOf(
@@ -53,10 +57,10 @@ export async function findSubscription(
 }
 
 /** Notes that a subscription ends with its period; returns it, undefined when there is none that lives. */
-export async function markEnding(tx: Tx, orgUuid: string, id: string): Promise<SubscriptionRow | undefined> {
-  const sql = `update subscriptions set cancel_at_period_end = true
+export async function markEnding(tx: Tx, orgUuid: string, id: string, at: Date): Promise<SubscriptionRow | undefined> {
+  const sql = `update subscriptions set cancel_at_period_end = true, ending_requested_at = $3
     where subscription_id = $1 and org_uuid = $2 and status <> 'canceled' returning ${subscriptionColumns}`;
-  return (await tx.query<SubscriptionRow>(sql, [id, orgUuid]))[0];
+  return (await tx.query<SubscriptionRow>(sql, [id, orgUuid, at]))[0];
 }
 
 /** Ids of the subscriptions of an install that live and do not end with their period. */

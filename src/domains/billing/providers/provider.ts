@@ -27,6 +27,8 @@ export type Fact =
       kind: "payment";
       /** The provider's id of what was paid: an invoice, a session or a transaction. */
       id: string;
+      /** Other ids of the same payment, by which a refund may name it. */
+      aliases?: readonly string[] | undefined;
       status: "paid" | "failed";
       amount: number;
       currency: string;

@@ -58,7 +58,8 @@ function invoiceFacts(data: Unknown, status: "paid" | "failed"): EventFacts {
   const subscription = idOf(data["subscription"]) ?? idOf(details["subscription"]);
   const amount = amountOf(status === "paid" ? data["amount_paid"] : data["amount_due"]);
   const currency = textOf(data["currency"]);
-  const ids = defined(id, subscription, idOf(data["payment_intent"]), idOf(data["charge"]));
+  const aliases = paymentsOf(data);
+  const ids = defined(id, subscription, ...aliases);
   if (id === undefined || amount === undefined || currency === undefined) return { ids, facts: [] };
   const lines = objectOf(data["lines"])["data"];
   const period = objectOf(objectOf(Array.isArray(lines) ? lines[0] : undefined)["period"]);
@@ -68,6 +69,7 @@ function invoiceFacts(data: Unknown, status: "paid" | "failed"): EventFacts {
       {
         kind: "payment",
         id,
+        aliases,
         status,
         amount,
         currency,
@@ -80,6 +82,13 @@ function invoiceFacts(data: Unknown, status: "paid" | "failed"): EventFacts {
       },
     ],
   };
+}
+
+/** Payment intents and charges of an invoice. Where they stand depends on the version of the API. */
+function paymentsOf(invoice: Unknown): string[] {
+  const listed = objectOf(invoice["payments"])["data"];
+  const payments = [invoice, ...(Array.isArray(listed) ? listed.map((one) => objectOf(objectOf(one)["payment"])) : [])];
+  return payments.flatMap((one) => defined(idOf(one["payment_intent"]), idOf(one["charge"])));
 }
 
 const STATUSES: Readonly<Record<string, "active" | "past_due" | "canceled">> = {

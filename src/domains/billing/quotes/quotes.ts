@@ -32,7 +32,7 @@ export interface QuoteWish {
   currency: string | undefined;
 }
 
-type Priced = Omit<PriceInRegion, "taxPercent"> & Amounts & { seats: number };
+type Priced = Omit<PriceInRegion, "taxPercent"> & Amounts & { seats: number; interval?: QuoteRow["interval"] };
 
 /** Quotes: signed offers that are valid for 15 minutes (decisions 10.4). */
 export function createQuotes(deps: BillingDeps, prices: Pick<Prices, "workOut" | "regionOf">) {
@@ -40,11 +40,12 @@ export function createQuotes(deps: BillingDeps, prices: Pick<Prices, "workOut" |
 
   /** The plan of an install times its quantity; the publisher's price has no regions and no tax. */
   async function priceOfInstall(context: CallerContext, installId: string, wanted: string | undefined) {
-    const { currency, unitAmountCents, quantity: seats } = await marketplace.installs.price(context, installId);
+    const { quantity: seats, ...price } = await marketplace.installs.price(context, installId);
+    const { currency, unitAmountCents, interval } = price;
     if (wanted !== undefined && wanted.toLowerCase() !== currency) throw billingErrors.currencyUnsupported();
     const amounts = amountsOf(unitAmountCents, seats, null);
     if (amounts === undefined) throw errors.validation({ message: "The install costs more than 99,999,999." });
-    return { region: "default", currency, unitAmountCents, seats, ...amounts };
+    return { region: "default", currency, unitAmountCents, seats, interval, ...amounts };
   }
 
   async function priced(context: CallerContext, { priceId, installId, seats, currency }: QuoteWish): Promise<Priced> {
@@ -105,6 +106,7 @@ export function createQuotes(deps: BillingDeps, prices: Pick<Prices, "workOut" |
         orgUuid,
         priceId: wish.priceId ?? null,
         installId: wish.installId ?? null,
+        interval: rest.interval ?? null,
         seats: rest.seats,
         currency: rest.currency,
         region: rest.region,

@@ -6,6 +6,8 @@ export interface QuoteRow {
   orgUuid: string;
   priceId: number | null;
   installId: string | null;
+  /** What it pays for, of an install; null for a price, whose interval never changes. */
+  interval: "month" | "year" | "once" | null;
   seats: number;
   currency: string;
   region: string;
@@ -24,10 +26,10 @@ export function insertQuotes(tx: Tx, quotes: readonly QuoteRow[]): void {
   const all = <T>(member: (quote: QuoteRow) => T): T[] => quotes.map(member);
   tx.defer(
     `insert into quotes (quote_id, org_uuid, price_id, install_id, seats, currency, region, unit_amount_cents,
-       subtotal_cents, tax_cents, total_cents, issued_by, issued_at, expires_at)
+       subtotal_cents, tax_cents, total_cents, issued_by, issued_at, expires_at, interval)
      select * from unnest($1::uuid[], $2::uuid[], $3::integer[], $4::uuid[], $5::integer[], $6::text[], $7::text[],
        $8::integer[], $9::integer[], $10::integer[], $11::integer[], $12::text[], $13::timestamptz[],
-       $14::timestamptz[])`,
+       $14::timestamptz[], $15::text[])`,
     [
       all(({ quoteId }) => quoteId),
       all(({ orgUuid }) => orgUuid),
@@ -43,6 +45,7 @@ export function insertQuotes(tx: Tx, quotes: readonly QuoteRow[]): void {
       all(({ issuedBy }) => issuedBy),
       all(({ issuedAt }) => issuedAt),
       all(({ expiresAt }) => expiresAt),
+      all(({ interval }) => interval),
     ],
   );
 }

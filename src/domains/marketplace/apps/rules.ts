@@ -2,12 +2,15 @@ import type { FieldViolation } from "../../../platform/errors.ts";
 
 /** States of an app (decisions 9.1). */
 export type AppStatus = "draft" | "published" | "rejected" | "archived";
+/** What the price of a plan pays for; `once` is paid a single time. */
+export type PlanInterval = "month" | "year" | "once";
+
 /** A plan of an app. */
 export interface AppPlan {
   plan_id: string;
   name: string;
   price_cents: number;
-  interval: string;
+  interval: PlanInterval;
 }
 
 const RESERVED_SLUGS: ReadonlySet<string> = new Set([

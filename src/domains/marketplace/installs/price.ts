@@ -1,6 +1,7 @@
 import { callerOrg } from "../../../platform/caller.ts";
 import type { CallerContext } from "../../../platform/context.ts";
 import type { Database, Tx } from "../../../platform/db/types.ts";
+import type { PlanInterval } from "../apps/rules.ts";
 import { appById } from "../apps/store.ts";
 import { marketplaceErrors } from "../errors.ts";
 import { installById } from "./store.ts";
@@ -12,6 +13,7 @@ export interface InstallPrice {
   /** Of one seat, minor units. */
   unitAmountCents: number;
   quantity: number;
+  interval: PlanInterval;
 }
 
 /** Creates a function that returns what a live install of the caller's organization costs, by the plan of its app. */
@@ -26,7 +28,8 @@ export function createInstallPrice(database: Pick<Database, "read">) {
       const plan = app?.plans.find(({ plan_id: id }) => id === install.planId);
       // The publisher has taken the plan out of the app.
       if (app === null || plan === undefined) throw marketplaceErrors.installNotFound();
-      return { currency: app.currency, unitAmountCents: plan.price_cents, quantity: install.quantity };
+      const { price_cents: unitAmountCents, interval } = plan;
+      return { currency: app.currency, unitAmountCents, quantity: install.quantity, interval };
     });
 }
 
@@ -41,11 +44,17 @@ export async function lockEnded(tx: Tx, installIds: readonly string[]): Promise<
 }
 
 /** Notes the payment of an install that has not ended: where it came from, and until when it is paid. */
-export async function notePayment(tx: Tx, installId: string, source: string, periodEnd: Date | null): Promise<void> {
+export async function notePayment(
+  tx: Tx,
+  installId: string,
+  source: string,
+  periodEnd: Date | null,
+  at: Date,
+): Promise<void> {
   await tx.query(
-    `update installs set payment_source = $2, current_period_end = $3
+    `update installs set payment_source = $2, current_period_end = $3, updated_at = $4
      where install_id = $1 and status <> 'deprovisioned'
        and (payment_source, current_period_end) is distinct from ($2, $3)`,
-    [installId, source, periodEnd],
+    [installId, source, periodEnd, at],
   );
 }

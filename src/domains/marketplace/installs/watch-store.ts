@@ -8,16 +8,21 @@ import type { TimelineRow } from "./timeline-store.ts";
 /** An install with a version of its state. */
 export interface WatchedInstall {
   view: InstallView;
-  /** Id of the newest entry of its timeline, which every change appends to. */
+  /** The newest entry of its timeline, and what payments set, which append none. */
   version: string;
 }
+
+/** {@link WatchedInstall.version} of an install `i` whose newest entry has this id. */
+const versionOf = (newest: string): string =>
+  `concat_ws('/', ${newest}, i.payment_source, extract(epoch from i.current_period_end))`;
 
 /** Versions of installs, as {@link WatchedInstall.version}. */
 export function currentVersions(
   database: Pick<Database, "watching">,
   installIds: readonly string[],
 ): Promise<{ installId: string; version: string }[]> {
-  const sql = `select w.install_id as "installId", t.id::text as version from unnest($1::uuid[]) as w (install_id)
+  const sql = `select i.install_id as "installId", ${versionOf("t.id")} as version
+    from unnest($1::uuid[]) as w (install_id) join installs i on i.install_id = w.install_id
     cross join lateral (select id from install_timeline where install_id = w.install_id order by id desc limit 1) t`;
   return database.watching("install-watch", sql, [installIds]);
 }
@@ -26,7 +31,7 @@ interface Row extends Record<string, unknown> {
   install_id: string;
   app_name: string;
   app_slug: string;
-  newest: string | null;
+  version: string;
   timeline: TimelineRow[];
 }
 
@@ -35,7 +40,7 @@ export async function watchedInstalls(
   database: Pick<Database, "watching" | "read">,
   installIds: readonly string[],
 ): Promise<ReadonlyMap<string, WatchedInstall>> {
-  const sql = `select i.*, a.name as app_name, a.slug as app_slug, t.newest::text as newest,
+  const sql = `select i.*, a.name as app_name, a.slug as app_slug, ${versionOf("t.newest")} as version,
       coalesce(t.lines, '[]') as timeline
     from installs i join apps a using (app_id)
     left join lateral (
@@ -48,8 +53,8 @@ export async function watchedInstalls(
 }
 
 function toWatched(em: EntityManager, row: Row): WatchedInstall {
-  const { app_name: name, app_slug: slug, newest, timeline, ...columns } = row;
+  const { app_name: name, app_slug: slug, version, timeline, ...columns } = row;
   const install = em.map(Install, columns);
   const view = { install, app: { appId: install.appId, name, slug }, timeline: timelineOf(timeline) };
-  return { view, version: newest ?? "" };
+  return { view, version };
 }
