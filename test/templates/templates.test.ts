@@ -161,6 +161,25 @@ describe("rendering", () => {
       });
   });
 
+  test("braces that are no placeholder of the body are text in either format", async () => {
+    const id = await made("<p>{{na<b></b>me}} &#123;&#123;who}} {{name}}</p>");
+    const variables = { name: "Ada", who: "nobody" };
+    const { text } = (await render({ template_id: id, format: "text", variables })).body;
+    expect(text).toBe("{{name}} {{who}} Ada");
+    const plain = (await make({ name: "Hi {{who}}", category: "email" })).body.id as string;
+    expect((await render({ template_id: plain, format: "text", variables: {} })).body.text).toContain("Hi {{who}}");
+    expect((await render({ template_id: plain, format: "html", variables: {} })).body.html).toContain("Hi &#123;");
+  });
+
+  test("a bad change is refused as such, whether or not the template exists", async () => {
+    const patch = (body: object) =>
+      app.call("PATCH", `${TEMPLATES}/0b1d2a3e-aaaa-4000-8000-00000000000f`, { token: owner.token, body });
+    expect(await patch({ variables: [1] })).toMatchObject({ status: 400, body: { code: "validation_error" } });
+    const unsafe = { body: "<script>{{x}}</script>" };
+    expect(await patch(unsafe)).toMatchObject({ status: 400, body: { code: "invalid_template" } });
+    expect(await patch({ name: "x" })).toMatchObject({ status: 404, body: { code: "template_not_found" } });
+  });
+
   test("a document over 5 MiB returns 413, however it is reached", async () => {
     const id = await made(`<p>${"{{a}}".repeat(50_000)}</p>`);
     const linked = await made(`<a href="${"{{a}}".repeat(50_000)}">x</a>`);

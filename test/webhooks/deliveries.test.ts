@@ -184,6 +184,11 @@ describe("registration", () => {
       body: { url: "https://example.com/moved", events: ["user.created"] },
     });
     expect(await patch({ events: ["*"] })).toMatchObject({ status: 200, body: { events: ["*"] } });
+    const unknown = "/api/v2/webhooks/0b1d2a3e-aaaa-4000-8000-00000000000f";
+    expect(await app.call("PATCH", unknown, { token, body: { url: "ftp://example.com" } })).toMatchObject({
+      status: 400,
+      body: { code: "validation_error", errors: [{ field: "url" }] },
+    });
     expect(await patch({ url: "http://169.254.169.254/" })).toMatchObject({
       status: 400,
       body: { code: "validation_error", errors: [{ field: "url" }] },

@@ -43,7 +43,7 @@ export function createManage({ database, clock, random, events }: TemplatesDeps)
       const orgUuid = callerOrg(context.caller);
       const { name, category } = wish;
       const empty = { id: random.uuid(), name, category, declared: [], variables: [], body: null };
-      const row = changed({ ...empty, createdAt: dateOf(clock) }, wish);
+      const row = changed({ ...empty, createdAt: dateOf(clock) }, wish, judge(wish));
       await context.transaction(async (tx) => {
         if (!(await store.insertTemplate(tx, orgUuid, row, MAX_ROWS))) throw templateErrors.tooManyTemplates();
         await events.emit(tx, EVENTS["template.created"], {
@@ -63,10 +63,11 @@ export function createManage({ database, clock, random, events }: TemplatesDeps)
      */
     update: async (context: CallerContext, id: string, wish: TemplateChange): Promise<StoredTemplate> => {
       const orgUuid = callerOrg(context.caller);
+      const judged = judge(wish);
       return context.transaction(async (tx) => {
         const present = await store.lockTemplate(tx, orgUuid, id);
         if (present === undefined) throw templateErrors.notFound();
-        const row = changed(present, wish);
+        const row = changed(present, wish, judged);
         await store.updateTemplate(tx, row);
         await events.emit(tx, EVENTS["template.updated"], {
           by: causedBy(context),
@@ -95,11 +96,24 @@ export function createManage({ database, clock, random, events }: TemplatesDeps)
   };
 }
 
+/** Names in the members of a change that are given. */
+interface Judged {
+  declared: string[] | undefined;
+  placeholders: readonly string[] | undefined;
+}
+
+function judge({ variables, body }: TemplateChange): Judged {
+  return {
+    declared: variables && declaredNames(variables),
+    placeholders: body === undefined ? undefined : namesIn(body),
+  };
+}
+
 /** A template after a change. */
-function changed(row: StoredTemplate, wish: TemplateChange): StoredTemplate {
-  const declared = wish.variables === undefined ? row.declared : declaredNames(wish.variables);
+function changed(row: StoredTemplate, wish: TemplateChange, judged: Judged): StoredTemplate {
+  const declared = judged.declared ?? row.declared;
   const body = wish.body === undefined ? row.body : wish.body || null;
-  const names = body === null ? [] : namesIn(body);
+  const names = judged.placeholders ?? namesIn(row.body ?? "");
   return {
     ...row,
     name: wish.name ?? row.name,

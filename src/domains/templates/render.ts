@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { convert } from "html-to-text";
 import { callerOrg } from "../../platform/caller.ts";
 import type { CallerContext } from "../../platform/context.ts";
@@ -38,7 +39,7 @@ export function createRender({ database }: Pick<TemplatesDeps, "database">) {
     if (body === undefined && known !== undefined) return known;
     const source = body ?? defaultLayout(name, variables);
     let text: Pieces | undefined;
-    const made = { revision, html: compileHtml(source), text: () => (text ??= cut(textOf(source))) };
+    const made = { revision, html: compileHtml(source), text: () => (text ??= textOf(source)) };
     compiled.set(key, made);
     return made;
   }
@@ -79,13 +80,22 @@ export function createRender({ database }: Pick<TemplatesDeps, "database">) {
   };
 }
 
-/** A template as plain text, its placeholders kept. */
-function textOf(source: string): string {
-  return convert(source, {
+/** A template as plain text. Its placeholders are those of the source: braces that the conversion decodes are text. */
+function textOf(source: string): Pieces {
+  const { texts, names } = cut(source);
+  // No source contains its own digest.
+  const mark = createHash("sha256").update(source).digest("hex");
+  const marked = texts.reduce((before, text, nth) => `${before}${mark}.${nth - 1}.${text}`);
+  const text = convert(marked, {
     wordwrap: false,
     selectors: [
       { selector: "img", format: "skip" },
       ...["h1", "h2", "h3", "h4", "h5", "h6"].map((selector) => ({ selector, options: { uppercase: false } })),
     ],
   });
+  const parts = text.split(new RegExp(`${mark}\\.(\\d+)\\.`, "u"));
+  return {
+    texts: parts.filter((_, nth) => nth % 2 === 0),
+    names: parts.filter((_, nth) => nth % 2 === 1).map((nth) => names[Number(nth)] ?? ""),
+  };
 }
