@@ -154,6 +154,12 @@ describe("the cloud target", () => {
     expect(ended.timeline.find(({ event }) => event === "deprovisioning")?.detail).toContain("cloud target");
     expect(await revoke()).toMatchObject({ status: 200, body: { status: "revoked" } });
     expect(await market.read(installId)).toEqual(ended);
+    const log = `/api/organizations/${target?.["org_uuid"] ?? ""}/audit-events?type=cloud_target.revoked`;
+    const events = must(await app.call("GET", log, { token: market.buyer })).data;
+    const own = events.filter(
+      ({ metadata }: { metadata: { install_id: string } }) => metadata.install_id === installId,
+    );
+    expect(own).toHaveLength(1);
     expect(await targetsOf(installId, "?status=active&limit=200")).toEqual([]);
     expect(await targetsOf(installId, "?status=revoked&limit=200")).toHaveLength(1);
   });

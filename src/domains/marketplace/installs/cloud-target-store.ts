@@ -47,11 +47,19 @@ export function cloudTargets(
   return readList(database, { ...list, sort: { created_at: createdAt() }, order: "-created_at" }, page);
 }
 
-/** Revokes a cloud target and returns it, whether or not it was revoked before; undefined for an unknown one. */
-export async function revokeTarget(tx: Tx, targetId: string): Promise<CloudTargetRow | undefined> {
-  const rows = await tx.query<CloudTargetRow>(
-    `update cloud_targets set status = 'revoked' where target_id = $1 returning ${columns}`,
+/** Revokes a cloud target and returns it, with whether it was active; undefined for an unknown one. */
+export async function revokeTarget(
+  tx: Tx,
+  targetId: string,
+): Promise<{ target: CloudTargetRow; wasActive: boolean } | undefined> {
+  const [row] = await tx.query<CloudTargetRow & { wasActive: boolean }>(
+    `with before as (
+       select target_id as id, status = 'active' as was_active from cloud_targets where target_id = $1 for update)
+     update cloud_targets set status = 'revoked' from before where target_id = before.id
+     returning ${columns}, before.was_active as "wasActive"`,
     [targetId],
   );
-  return rows[0];
+  if (row === undefined) return undefined;
+  const { wasActive, ...target } = row;
+  return { target, wasActive };
 }

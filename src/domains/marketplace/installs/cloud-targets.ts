@@ -1,5 +1,5 @@
 import type { CallerContext } from "../../../platform/context.ts";
-import { causedBy } from "../../event-catalogue/index.ts";
+import { causedBy, EVENTS } from "../../event-catalogue/index.ts";
 import type { MarketplaceDeps, Page } from "../deps.ts";
 import { marketplaceErrors } from "../errors.ts";
 import { cloudTargets, revokeTarget } from "./cloud-target-store.ts";
@@ -7,7 +7,10 @@ import type { CloudTargetRow } from "./cloud-target-store.ts";
 import type { Deprovisioning } from "./deprovisioning.ts";
 
 /** Cloud targets of single-tenant installs, for platform admins (decisions 9.7). */
-export function createCloudTargets({ database }: Pick<MarketplaceDeps, "database">, deprovisioning: Deprovisioning) {
+export function createCloudTargets(
+  { database, events }: Pick<MarketplaceDeps, "database" | "events">,
+  deprovisioning: Deprovisioning,
+) {
   return {
     /** Cloud targets of every organization, newest first. */
     list: (status: string | undefined, page: Page) => cloudTargets(database, status, page),
@@ -18,8 +21,16 @@ export function createCloudTargets({ database }: Pick<MarketplaceDeps, "database
      */
     revoke: (context: CallerContext, targetId: string): Promise<CloudTargetRow> =>
       context.transaction(async (tx) => {
-        const target = await revokeTarget(tx, targetId);
-        if (target === undefined) throw marketplaceErrors.targetNotFound();
+        const revoked = await revokeTarget(tx, targetId);
+        if (revoked === undefined) throw marketplaceErrors.targetNotFound();
+        const { target, wasActive } = revoked;
+        if (wasActive)
+          await events.emit(tx, EVENTS["cloud_target.revoked"], {
+            by: causedBy(context),
+            orgUuid: target.orgUuid,
+            resourceId: targetId,
+            metadata: { install_id: target.installId, provider: target.provider, region: target.region },
+          });
         const reason = "its cloud target was revoked by the platform";
         await deprovisioning.beginIfLive(tx, causedBy(context), target.installId, reason);
         return target;
