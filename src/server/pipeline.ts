@@ -151,10 +151,13 @@ const countsValidAttempts: ReadonlySet<RateClass> = new Set([
   RateClass.INVITE,
 ]);
 
+/** Refuses a message that breaks the rules of the contract, and writes its UUIDs in lower case. */
 function validate(policy: Policy, call: Call, message: Message): void {
   // The reader of a REST body has counted its levels, whether the body is the message or a field of it.
   const fault = policy.form?.(message, call.protocol === "rest" ? 0 : 1);
   if (fault !== undefined) throw errors.badRequest({ message: fault });
+  // Before the rules, by which one id in two spellings is a repeated item.
+  policy.uuidCase?.(message);
   const fields = (isJson(policy, call) ? undefined : policy.presence?.(message)) ?? policy.validate?.(message);
   if (fields !== undefined) throw new ServiceError(policy.invalidRow, { fields });
 }

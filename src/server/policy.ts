@@ -17,6 +17,8 @@ import { errorRow } from "../platform/errors.ts";
 import type { ErrorRow } from "../platform/errors.ts";
 import { compileForm } from "../platform/json-form.ts";
 import type { FormCheck } from "../platform/json-form.ts";
+import { compileUuidCase } from "../platform/uuid-case.ts";
+import type { UuidCase } from "../platform/uuid-case.ts";
 import { compilePresence, compileText, compileValidator, rulesOf } from "../platform/validation.ts";
 import type { Validator } from "../platform/validation.ts";
 import type { ValueCheck } from "../platform/value-rules.ts";
@@ -74,6 +76,8 @@ export interface Policy {
   readonly pathFields: readonly PathField[];
   /** Refuses text that no protocol may carry (decisions 1.8), whatever the field rules say. */
   readonly form: FormCheck | undefined;
+  /** Gives the UUIDs of the message, in the path too, the one spelling that handlers know. */
+  readonly uuidCase: UuidCase | undefined;
   /** Validates the message, except the path fields. */
   readonly validate: Validator | undefined;
   /** Validates that a message that was not JSON has the lists that must be there. */
@@ -144,6 +148,7 @@ function compilePolicy(method: DescMethod): Policy {
     errors: getOption(method, errorsOption).codes.map(errorCode),
     pathFields,
     form: compileForm(method.input),
+    uuidCase: compileUuidCase(method.input),
     validate: compileValidator(
       method.input,
       new Set(pathFields.filter((field) => field.always).map((field) => field.name)),

@@ -46,7 +46,7 @@ export function credentialsRpc(
 ): Partial<ServiceImpl<typeof CredentialsService>> {
   return {
     async createApiKey({ orgUuid, name, scopes, expiresInDays }, call) {
-      const { key, secret } = await manage.createApiKey(contexts.authenticated(call), orgUuid.toLowerCase(), {
+      const { key, secret } = await manage.createApiKey(contexts.authenticated(call), orgUuid, {
         name,
         scopes,
         expiresInDays,
@@ -62,17 +62,17 @@ export function credentialsRpc(
     },
     async listApiKeys(request) {
       const page = pageOf(request);
-      const { rows, ...total } = await manage.listApiKeys(request.orgUuid.toLowerCase(), page);
+      const { rows, ...total } = await manage.listApiKeys(request.orgUuid, page);
       return { data: rows.map((row) => printApiKey(row, clock)), ...total, ...page };
     },
     async revokeApiKey({ orgUuid, keyId }, call) {
-      await manage.revokeApiKey(contexts.authenticated(call), orgUuid.toLowerCase(), keyId);
+      await manage.revokeApiKey(contexts.authenticated(call), orgUuid, keyId);
       return {};
     },
     async createScimToken({ orgUuid, name, expiresInDays }, call) {
       const { token, secret } = await manage.createScimToken(
         contexts.authenticated(call),
-        orgUuid.toLowerCase(),
+        orgUuid,
         name ?? "",
         expiresInDays,
       );
@@ -86,11 +86,11 @@ export function credentialsRpc(
     },
     async listScimTokens(request) {
       const page = pageOf(request);
-      const { rows, ...total } = await manage.listScimTokens(request.orgUuid.toLowerCase(), page);
+      const { rows, ...total } = await manage.listScimTokens(request.orgUuid, page);
       return { data: rows.map((row) => printScimToken(row, clock)), ...total, ...page };
     },
     async revokeScimToken({ orgUuid, tokenId }, call) {
-      await manage.revokeScimToken(contexts.authenticated(call), orgUuid.toLowerCase(), tokenId);
+      await manage.revokeScimToken(contexts.authenticated(call), orgUuid, tokenId);
       return {};
     },
     async rotateWebhookSecret({ webhookId }, call) {

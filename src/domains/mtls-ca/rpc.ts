@@ -20,22 +20,22 @@ export function mtlsCaRpc(
   return {
     createCa: async ({ orgUuid, commonName, keyAlgorithm, validityDays }, call) =>
       printCa(
-        await authorities.create(contexts.authenticated(call), orgUuid.toLowerCase(), {
+        await authorities.create(contexts.authenticated(call), orgUuid, {
           commonName,
           // The contract allows no other values.
           keyAlgorithm: keyAlgorithm as AuthorityAlgorithm | undefined,
           validityDays,
         }),
       ),
-    getCa: async ({ orgUuid }) => printCa(await authorities.find(orgUuid.toLowerCase())),
+    getCa: async ({ orgUuid }) => printCa(await authorities.find(orgUuid)),
     async deleteCa({ orgUuid }, call) {
-      await authorities.remove(contexts.authenticated(call), orgUuid.toLowerCase());
+      await authorities.remove(contexts.authenticated(call), orgUuid);
       return {};
     },
     async issueCertificate({ orgUuid, commonName, sans, validityDays, metadata, csr }, call) {
       const context = contexts.authenticated(call);
       const order = { commonName, sans, validityDays, metadata, csr };
-      const issued = await certificates.issue(context, orgUuid.toLowerCase(), order);
+      const issued = await certificates.issue(context, orgUuid, order);
       return {
         ...print(issued, clock),
         certificate: toPem(issued.certificate, "CERTIFICATE"),
@@ -46,15 +46,15 @@ export function mtlsCaRpc(
       const page = pageOf(request);
       // The contract names the statuses.
       const wanted = status as CertificateStatus | undefined;
-      const { rows, ...total } = await certificates.list(orgUuid.toLowerCase(), wanted, page);
+      const { rows, ...total } = await certificates.list(orgUuid, wanted, page);
       return { data: rows.map((row) => print(row, clock)), ...total, ...page };
     },
     async getCertificate({ orgUuid, certUuid }) {
-      const row = await certificates.find(orgUuid.toLowerCase(), certUuid.toLowerCase());
+      const row = await certificates.find(orgUuid, certUuid);
       return { ...print(row, clock), certificate: toPem(row.certificate, "CERTIFICATE") };
     },
     async revokeCertificate({ orgUuid, certUuid }, call) {
-      await certificates.revoke(contexts.authenticated(call), orgUuid.toLowerCase(), certUuid.toLowerCase());
+      await certificates.revoke(contexts.authenticated(call), orgUuid, certUuid);
       return {};
     },
   };

@@ -53,22 +53,22 @@ export function serviceIdentitiesRpc(
   return {
     async listServiceIdentities(request) {
       const page = pageOf(request);
-      const { rows, ...total } = await identities.list(request.orgUuid.toLowerCase(), page);
+      const { rows, ...total } = await identities.list(request.orgUuid, page);
       return { data: rows.map(printIdentity), ...total, ...page };
     },
     // The field rules of the contract demand role_id.
     async createServiceIdentity({ orgUuid, name, description, roleId = 0 }, call) {
       const wish = { name, description, roleId };
-      return printIdentity(await identities.create(contexts.authenticated(call), orgUuid.toLowerCase(), wish));
+      return printIdentity(await identities.create(contexts.authenticated(call), orgUuid, wish));
     },
     async getServiceIdentity({ orgUuid, identityId }) {
-      const { identity, svids } = await identities.get(orgUuid.toLowerCase(), identityId.toLowerCase());
+      const { identity, svids } = await identities.get(orgUuid, identityId);
       const now = clock.now();
       return { ...printIdentity(identity), svids: svids.map((svid) => printSvid(svid, now)) };
     },
     async updateServiceIdentity({ orgUuid, identityId, name, description, roleId }, call) {
       return printIdentity(
-        await identities.update(contexts.authenticated(call), orgUuid.toLowerCase(), identityId.toLowerCase(), {
+        await identities.update(contexts.authenticated(call), orgUuid, identityId, {
           name,
           description,
           roleId,
@@ -76,12 +76,12 @@ export function serviceIdentitiesRpc(
       );
     },
     async deleteServiceIdentity({ orgUuid, identityId }, call) {
-      await identities.delete(contexts.authenticated(call), orgUuid.toLowerCase(), identityId.toLowerCase());
+      await identities.delete(contexts.authenticated(call), orgUuid, identityId);
       return {};
     },
     async createAutomationToken({ orgUuid, identityId, name, expiresIn }, call) {
-      const { token, secret } = await tokens.create(contexts.authenticated(call), orgUuid.toLowerCase(), {
-        identityId: identityId.toLowerCase(),
+      const { token, secret } = await tokens.create(contexts.authenticated(call), orgUuid, {
+        identityId,
         name,
         expiresIn,
       });
@@ -89,12 +89,11 @@ export function serviceIdentitiesRpc(
     },
     async listAutomationTokens(request) {
       const page = pageOf(request);
-      const identityId = request.identityId?.toLowerCase();
-      const { rows, ...total } = await tokens.list(request.orgUuid.toLowerCase(), identityId, page);
+      const { rows, ...total } = await tokens.list(request.orgUuid, request.identityId, page);
       return { data: rows.map((row) => printToken(row, clock.now())), ...total, ...page };
     },
     async revokeAutomationToken({ orgUuid, tokenId }, call) {
-      await tokens.revoke(contexts.authenticated(call), orgUuid.toLowerCase(), tokenId.toLowerCase());
+      await tokens.revoke(contexts.authenticated(call), orgUuid, tokenId);
       return {};
     },
   };

@@ -13,22 +13,19 @@ export function signingKeysRpc(
 ): ServiceImpl<typeof SigningKeysService> {
   return {
     createSigningKey: async ({ orgUuid, algorithm, description }, call) =>
-      printKey(await manage.create(contexts.authenticated(call), orgUuid.toLowerCase(), { algorithm, description })),
-    listSigningKeys: async ({ orgUuid }) => ({ data: (await manage.list(orgUuid.toLowerCase())).map(printKey) }),
+      printKey(await manage.create(contexts.authenticated(call), orgUuid, { algorithm, description })),
+    listSigningKeys: async ({ orgUuid }) => ({ data: (await manage.list(orgUuid)).map(printKey) }),
     async deleteSigningKey({ orgUuid, keyId }, call) {
-      await manage.remove(contexts.authenticated(call), orgUuid.toLowerCase(), keyId);
+      await manage.remove(contexts.authenticated(call), orgUuid, keyId);
       return {};
     },
     async sign({ orgUuid, keyId, payload }, call) {
       const context = contexts.authenticated(call);
-      const { token, key } = await manage.sign(context, orgUuid.toLowerCase(), keyId, payload ?? {});
+      const { token, key } = await manage.sign(context, orgUuid, keyId, payload ?? {});
       return { token, keyId, algorithm: key.algorithm };
     },
     async rotateSigningKey({ orgUuid }, call) {
-      const { kid, previousKid, previousExpiresAt } = await manage.rotate(
-        contexts.authenticated(call),
-        orgUuid.toLowerCase(),
-      );
+      const { kid, previousKid, previousExpiresAt } = await manage.rotate(contexts.authenticated(call), orgUuid);
       return { newKeyId: kid, previousKeyId: previousKid, previousKeyExpiresAt: timestampFromDate(previousExpiresAt) };
     },
     getOrganizationJwks: async ({ orgUuid }, call) => respond(await jwks.ofOrganization(orgUuid), call),

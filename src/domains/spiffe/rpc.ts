@@ -24,7 +24,7 @@ export function spiffeRpc(
 ): ServiceImpl<typeof SpiffeService> {
   return {
     async getRootCertificate({ orgUuid }, call) {
-      const { certificate, headers } = await bundles.rootCertificate(orgUuid.toLowerCase());
+      const { certificate, headers } = await bundles.rootCertificate(orgUuid);
       setHeaders(call, headers);
       return { contentType: PEM, data: Buffer.from(toPem(certificate, "CERTIFICATE")) };
     },
@@ -34,13 +34,13 @@ export function spiffeRpc(
       return { trustDomain, x509Authorities: authorities.map((asn1) => ({ asn1 })) };
     },
     async issueSvid({ serviceIdentityId, ttlHours, sanUris: [spiffeId] }, call) {
-      const request = { identityId: serviceIdentityId.toLowerCase(), ttlHours, spiffeId };
+      const request = { identityId: serviceIdentityId, ttlHours, spiffeId };
       const { certificatePem, privateKeyPem, ...svid } = await svids.issue(contexts.authenticated(call), request);
       return { ...printSvid(svid, clock.now()), certificatePem, privateKeyPem };
     },
     async issueJwtSvid({ identityId, audience, ttlSeconds }, call) {
       const { svid, spiffeId, expiresAt } = await jwtSvids.issue(contexts.authenticated(call), {
-        identityId: identityId?.toLowerCase(),
+        identityId,
         audience,
         ttlSeconds,
       });
@@ -49,16 +49,16 @@ export function spiffeRpc(
     async listSvids({ serviceIdentityId, status, ...request }, call) {
       const page = pageOf(request);
       // The field rules of the contract know no other status.
-      const filter = { identityId: serviceIdentityId?.toLowerCase(), status: status as SvidFilter["status"] };
+      const filter = { identityId: serviceIdentityId, status: status as SvidFilter["status"] };
       const { rows, ...total } = await svids.list(contexts.authenticated(call), filter, page);
       return { data: rows.map((row) => printSvid(row, clock.now())), ...total, ...page };
     },
     async revokeSvid({ svidId }, call) {
-      await svids.revoke(contexts.authenticated(call), svidId.toLowerCase());
+      await svids.revoke(contexts.authenticated(call), svidId);
       return {};
     },
     async getSpiffeBundle({ orgUuid }, call) {
-      const { keys, sequence, headers } = await bundles.spiffeBundle(orgUuid.toLowerCase());
+      const { keys, sequence, headers } = await bundles.spiffeBundle(orgUuid);
       setHeaders(call, headers);
       return { keys: keys.map(printKey), spiffeSequence: sequence, spiffeRefreshHint: REFRESH_HINT_SECONDS };
     },
@@ -66,11 +66,11 @@ export function spiffeRpc(
       const isPem = format === "pem";
       const contentType = isPem ? PEM : "application/pkix-crl";
       if (issuer !== "spiffe") {
-        const { data, headers } = await revocationLists.ofOrganization(orgUuid.toLowerCase(), isPem ? "pem" : "der");
+        const { data, headers } = await revocationLists.ofOrganization(orgUuid, isPem ? "pem" : "der");
         setHeaders(call, headers);
         return { contentType, data };
       }
-      const { list, headers } = await crl.of(orgUuid.toLowerCase());
+      const { list, headers } = await crl.of(orgUuid);
       setHeaders(call, headers);
       return { contentType, data: isPem ? Buffer.from(toPem(list, "X509 CRL")) : list };
     },

@@ -31,24 +31,35 @@ export function createAttempt(deps: WebhookDeps) {
   const recordFailure = createFailureRecorder(deps);
   const recover = createRecovery(deps);
 
-  function secretsOf(delivery: TakenDelivery): string[] {
-    const context = secretContext(delivery.webhookId);
-    const { secret, oldSecret, oldSecretExpiresAt } = delivery;
+  /** Opens a secret; undefined for one that was sealed with another key or for another webhook. */
+  function opened(box: Buffer, webhookId: string): string | undefined {
+    try {
+      return sealer.open(box, secretContext(webhookId)).toString();
+    } catch (err) {
+      log.error({ err, webhook_id: webhookId }, "a signing secret of a webhook cannot be opened");
+      return undefined;
+    }
+  }
+
+  /** @throws {Error} when the present secret cannot be opened; a replaced one is left out instead */
+  function secretsOf({ webhookId, secret, oldSecret, oldSecretExpiresAt }: TakenDelivery): string[] {
+    const present = opened(secret, webhookId);
+    if (present === undefined) throw new Error("The signing secret cannot be read; rotate the secret of the webhook.");
     const isOverlap = oldSecretExpiresAt !== null && oldSecretExpiresAt.getTime() > clock.now();
-    const boxes = oldSecret !== null && isOverlap ? [secret, oldSecret] : [secret];
-    return boxes.map((box) => sealer.open(box, context).toString());
+    const replaced = oldSecret !== null && isOverlap ? opened(oldSecret, webhookId) : undefined;
+    return replaced === undefined ? [present] : [present, replaced];
   }
 
   async function post(delivery: TakenDelivery): Promise<Outcome> {
     const at = dateOf(clock);
-    const signature = signDelivery({
-      id: delivery.eventId,
-      timestamp: Math.floor(at.getTime() / 1000),
-      body: delivery.body,
-      secrets: secretsOf(delivery),
-    });
     const begun = performance.now();
     try {
+      const signature = signDelivery({
+        id: delivery.eventId,
+        timestamp: Math.floor(at.getTime() / 1000),
+        body: delivery.body,
+        secrets: secretsOf(delivery),
+      });
       const response = await outgoing.request({
         method: "POST",
         url: delivery.url,

@@ -128,11 +128,11 @@ export function createRegistration(deps: WebhookDeps) {
      * @throws {not_found} when there is no such webhook
      * @throws {validation_error} when the URL or the events are invalid
      */
-    update: (context: CallerContext, webhookId: string, patch: WebhookPatch): Promise<Webhook> =>
-      context.transaction(async (tx) => {
+    update: async (context: CallerContext, webhookId: string, patch: WebhookPatch): Promise<Webhook> => {
+      if (patch.url !== undefined) validateUrl(patch.url);
+      return context.transaction(async (tx) => {
         const webhook = await lockManageable(deps, tx, context.caller, webhookId);
         const at = dateOf(clock);
-        if (patch.url !== undefined) validateUrl(patch.url);
         if (patch.events !== undefined) validateEvents(webhook.scope, patch.events);
         webhook.url = patch.url ?? webhook.url;
         webhook.events = patch.events ?? webhook.events;
@@ -146,7 +146,8 @@ export function createRegistration(deps: WebhookDeps) {
           metadata: { webhook_id: webhookId },
         });
         return webhook;
-      }),
+      });
+    },
 
     /**
      * Deletes a webhook. Only attempts in flight are still made.
@@ -173,7 +174,7 @@ export function createRegistration(deps: WebhookDeps) {
         const webhook = await lockManageable(deps, tx, context.caller, webhookId);
         const secret = newWebhookSecret(random);
         const oldSecretExpiresAt = dateOf(clock, config.secretOverlapMs);
-        webhook.rotate(sealer.seal(secret, secretContext(webhookId)), dateOf(clock), oldSecretExpiresAt);
+        webhook.rotate(sealer.seal(secret, secretContext(webhook.webhookId)), dateOf(clock), oldSecretExpiresAt);
         await events.emit(tx, EVENTS["webhook.secret_rotated"], {
           by: causedBy(context),
           orgUuid: webhook.orgUuid,

@@ -18,7 +18,7 @@ export function createAdministration(deps: MarketplaceDeps) {
       context.transaction(async (tx) => {
         const app = await lockAdministeredApp(deps, tx, context.caller, appId);
         const secret = newWebhookSecret(random);
-        app.webhookSecret = sealer.seal(secret, secretContext(appId));
+        app.webhookSecret = sealer.seal(secret, secretContext(app.appId));
         app.updatedAt = dateOf(clock);
         await events.emit(tx, EVENTS["app.secret_rotated"], {
           by: causedBy(context),
