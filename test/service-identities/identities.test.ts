@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
-import { founder } from "../support/people.ts";
+import { founder, member, outcome } from "../support/people.ts";
 
 let app: TestApp;
 let token: string;
@@ -75,6 +75,24 @@ test("two service identities renamed to one name at the same time do not both ge
     ids.map((id) => app.call("PATCH", path(id), { token, body: { name: "the one name" } })),
   );
   expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409, 409, 409]);
+});
+
+test("of two people who rename service identities to one name at the same time, one gets 409 name_taken", async () => {
+  const ada = await founder(app, "Renamers");
+  const ben = await member(app, ada, 1);
+  const identities = `/api/organizations/${ada.org}/service-identities`;
+  const made = await Promise.all(
+    ["first", "second"].map((name) => app.call("POST", identities, { token: ada.token, body: { name, role_id: 3 } })),
+  );
+  const [first, second] = made.map(({ body }) => `${identities}/${body.identity_id as string}`);
+  for (let round = 0; round < 12; round++) {
+    const body = { name: `name ${round}` };
+    const answers = await Promise.all([
+      app.call("PATCH", first ?? "", { token: ada.token, body }),
+      app.call("PATCH", second ?? "", { token: ben.token, body }),
+    ]);
+    expect(answers.map(outcome).sort()).toEqual(["200", "409 name_taken"]);
+  }
 });
 
 test("a role that the organization does not have returns 400 invalid_role", async () => {

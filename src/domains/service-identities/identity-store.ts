@@ -1,5 +1,6 @@
 import { byText, createdAt, readList } from "../../platform/db/list.ts";
 import type { Listed } from "../../platform/db/list.ts";
+import { violatedConstraint } from "../../platform/db/failure.ts";
 import type { Page } from "../../platform/db/paging.ts";
 import { MAX_EXACT } from "../../platform/db/total.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
@@ -92,8 +93,8 @@ export async function keepIdentity(tx: Tx, orgUuid: string, identityId: string):
 }
 
 /**
- * Stores what a locked identity has become; false when a living one of the organization has its name. A change of role
- * makes requests that were authenticated before it commit nothing.
+ * Stores what a locked identity has become; false, and the transaction cannot commit, when a living one of the
+ * organization has its name. A change of role makes requests that were authenticated before it commit nothing.
  */
 export async function updateIdentity(
   tx: Tx,
@@ -102,19 +103,17 @@ export async function updateIdentity(
   at: Date,
 ): Promise<boolean> {
   await tx.reauthorize();
-  const [taken] = await tx.query(
-    `select 1 as one from service_identities
-     where org_uuid = $1 and name = $2 and identity_id <> $3 and deleted_at is null`,
-    [orgUuid, name, identityId],
-  );
-  if (taken !== undefined) return false;
-  await tx.query(
-    `update service_identities set name = $3, description = $4, role_id = $5, updated_at = $6,
-       version = version + case when role_id = $5 then 0 else 1 end
-     where org_uuid = $1 and identity_id = $2`,
-    [orgUuid, identityId, name, description, roleId, at],
-  );
-  return true;
+  const sql = `update service_identities set name = $3, description = $4, role_id = $5, updated_at = $6,
+      version = version + case when role_id = $5 then 0 else 1 end
+    where org_uuid = $1 and identity_id = $2`;
+  try {
+    await tx.query(sql, [orgUuid, identityId, name, description, roleId, at]);
+    return true;
+  } catch (error) {
+    // Only the index sees the names that other transactions are about to commit.
+    if (violatedConstraint(error) === "service_identities_name") return false;
+    throw error;
+  }
 }
 
 /** Ends an identity; returns its name, undefined when there was no living one. */
