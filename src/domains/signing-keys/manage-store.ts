@@ -11,10 +11,12 @@ export interface KeyRow {
   active: boolean;
   /** Null for the active key. */
   validUntil: Date | null;
+  /** Whether a rotation replaced it. */
+  rotation: boolean;
   createdAt: Date;
 }
 
-const columns = `kid, algorithm, description, public_pem as "publicPem", active, valid_until as "validUntil",
+const columns = `kid, algorithm, description, public_pem as "publicPem", active, valid_until as "validUntil", rotation,
   created_at as "createdAt"`;
 const newestFirst = "order by created_at desc, kid";
 
@@ -42,16 +44,6 @@ export function validKeys(tx: Tx, orgUuid: string, at: Date): Promise<KeyRow[]> 
      where org_uuid = $1 and (valid_until is null or valid_until > $2) ${newestFirst}`,
     [orgUuid, at],
   );
-}
-
-/** End of the overlap of a rotation that is in progress: a key it replaced is still valid. */
-export async function rotatingUntil(tx: Tx, orgUuid: string, at: Date): Promise<Date | undefined> {
-  const rows = await tx.query<{ validUntil: Date }>(
-    `select valid_until as "validUntil" from signing_keys where org_uuid = $1 and rotation and valid_until > $2
-     order by valid_until desc limit 1`,
-    [orgUuid, at],
-  );
-  return rows[0]?.validUntil;
 }
 
 /** Deactivates a key; it remains valid until `validUntil`. */

@@ -8,7 +8,7 @@ import { keyErrors } from "./errors.ts";
 import { KEY_OVERLAP } from "./events.ts";
 import * as store from "./manage-store.ts";
 import type { KeyRow } from "./manage-store.ts";
-import { MAX_KEYS, readAlgorithm } from "./rules.ts";
+import { MAX_KEYS, readAlgorithm, rotatingUntil, validAt } from "./rules.ts";
 import type { Signing, SigningDeps } from "./signing.ts";
 
 /** Dependencies of managing signing keys. */
@@ -24,25 +24,73 @@ export interface Rotation {
   previousExpiresAt: Date;
 }
 
+/** A key of another algorithm became the active one while the key for a rotation was generated. */
+class AlgorithmChanged extends Error {}
+
 /** Creating, listing, rotating and deleting an organization's signing keys (decisions 6.1). */
 export function createManage({ database, clock, events, config }: ManageDeps, signing: Signing) {
-  /** Makes `pair` the active key; the present one remains valid for the overlap. */
-  async function replaceActive(
+  /** The valid keys, read before a key is generated so that what the transaction would refuse costs no key. */
+  async function presentKeys(orgUuid: string): Promise<KeyRow[]> {
+    const at = dateOf(clock);
+    return validAt(await store.listKeys(database, orgUuid, at), at);
+  }
+
+  /**
+   * The active one of the valid keys, which another key is to replace.
+   * @throws {conflict} when the organization has 10 valid keys
+   */
+  function replaceable(orgUuid: string, valid: readonly KeyRow[]): KeyRow {
+    const active = valid.find((key) => key.active);
+    if (active === undefined) throw new Error(`organization ${orgUuid} has no active signing key`);
+    if (valid.length >= MAX_KEYS) throw keyErrors.tooMany();
+    return active;
+  }
+
+  /**
+   * The active one of the valid keys, which a rotation is to replace.
+   * @throws {rotation_in_progress} until the previous rotation's overlap ends
+   * @throws {conflict} when the organization has 10 valid keys
+   */
+  function rotatable(orgUuid: string, valid: readonly KeyRow[]): KeyRow {
+    const until = rotatingUntil(valid);
+    if (until === undefined) return replaceable(orgUuid, valid);
+    const message = `A rotation is under way until ${until.toISOString()}, or until the previous key is deleted.`;
+    throw keyErrors.rotationInProgress({ message });
+  }
+
+  /** Makes `pair` the active key; `previous` remains valid for the overlap, whose end is returned. */
+  async function replace(
     tx: Tx,
     orgUuid: string,
+    previous: KeyRow,
     pair: NewKeyPair,
-    description: string,
-    rotation: boolean,
-  ): Promise<{ previous: KeyRow; expiresAt: Date }> {
-    const valid = await store.validKeys(tx, orgUuid, dateOf(clock));
-    const previous = valid.find((key) => key.active);
-    if (previous === undefined) throw new Error(`organization ${orgUuid} has no active signing key`);
-    if (valid.length >= MAX_KEYS) throw keyErrors.tooMany();
+    { description, rotation }: { description: string; rotation: boolean },
+  ): Promise<Date> {
     const expiresAt = dateOf(clock, config.keyOverlapMs);
     await store.replaceKey(tx, previous.kid, expiresAt, rotation);
     await signing.insertActive(tx, orgUuid, pair, description);
     await tx.emit({ topic: KEY_OVERLAP, payload: { key_id: previous.kid } });
-    return { previous, expiresAt };
+    return expiresAt;
+  }
+
+  /** @throws {AlgorithmChanged} when the key to replace is of another algorithm than `pair` */
+  async function rotateTo(context: CallerContext, tx: Tx, orgUuid: string, pair: NewKeyPair): Promise<Rotation> {
+    await store.lockKeys(tx, orgUuid);
+    const previous = rotatable(orgUuid, await store.validKeys(tx, orgUuid, dateOf(clock)));
+    if (previous.algorithm !== pair.algorithm) throw new AlgorithmChanged();
+    const expiresAt = await replace(tx, orgUuid, previous, pair, { description: "rotated", rotation: true });
+    await events.emit(tx, EVENTS["signing_key.rotated"], {
+      by: causedBy(context),
+      orgUuid,
+      resourceId: pair.kid,
+      metadata: { key_id: pair.kid, kind: "signing_key", previous_key_id: previous.kid },
+      data: {
+        key_id: pair.kid,
+        previous_key_id: previous.kid,
+        previous_key_expires_at: expiresAt.toISOString(),
+      },
+    });
+    return { kid: pair.kid, previousKid: previous.kid, previousExpiresAt: expiresAt };
   }
 
   return {
@@ -58,11 +106,13 @@ export function createManage({ database, clock, events, config }: ManageDeps, si
     ): Promise<KeyRow> {
       const algorithm = readAlgorithm(name);
       if (algorithm === undefined) throw keyErrors.invalidAlgorithm();
+      replaceable(orgUuid, await presentKeys(orgUuid));
       // Outside the transaction: generating an RSA key takes seconds.
       const pair = await signing.generate(algorithm);
       return context.transaction(async (tx) => {
         await store.lockKeys(tx, orgUuid);
-        await replaceActive(tx, orgUuid, pair, description, false);
+        const previous = replaceable(orgUuid, await store.validKeys(tx, orgUuid, dateOf(clock)));
+        await replace(tx, orgUuid, previous, pair, { description, rotation: false });
         await events.emit(tx, EVENTS["signing_key.created"], {
           by: causedBy(context),
           orgUuid,
@@ -84,30 +134,16 @@ export function createManage({ database, clock, events, config }: ManageDeps, si
      * @throws {conflict} when the organization has 10 valid keys
      */
     async rotate(context: CallerContext, orgUuid: string): Promise<Rotation> {
-      const active = (await store.listKeys(database, orgUuid, dateOf(clock))).find((key) => key.active);
-      if (active === undefined) throw new Error(`organization ${orgUuid} has no active signing key`);
-      const pair = await signing.generate(active.algorithm);
-      return context.transaction(async (tx) => {
-        await store.lockKeys(tx, orgUuid);
-        const until = await store.rotatingUntil(tx, orgUuid, dateOf(clock));
-        if (until !== undefined) {
-          const message = `A rotation is under way until ${until.toISOString()}, or until the previous key is deleted.`;
-          throw keyErrors.rotationInProgress({ message });
+      // Ends: every change of the algorithm makes a key, and an organization has at most 10.
+      for (;;) {
+        const { algorithm } = rotatable(orgUuid, await presentKeys(orgUuid));
+        const pair = await signing.generate(algorithm);
+        try {
+          return await context.transaction((tx) => rotateTo(context, tx, orgUuid, pair));
+        } catch (error) {
+          if (!(error instanceof AlgorithmChanged)) throw error;
         }
-        const { previous, expiresAt } = await replaceActive(tx, orgUuid, pair, "rotated", true);
-        await events.emit(tx, EVENTS["signing_key.rotated"], {
-          by: causedBy(context),
-          orgUuid,
-          resourceId: pair.kid,
-          metadata: { key_id: pair.kid, kind: "signing_key", previous_key_id: previous.kid },
-          data: {
-            key_id: pair.kid,
-            previous_key_id: previous.kid,
-            previous_key_expires_at: expiresAt.toISOString(),
-          },
-        });
-        return { kid: pair.kid, previousKid: previous.kid, previousExpiresAt: expiresAt };
-      });
+      }
     },
 
     /**

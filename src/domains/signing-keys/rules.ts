@@ -1,5 +1,6 @@
 import type { KeyAlgorithm } from "../../platform/crypto/jwk.ts";
 import type { FieldViolation } from "../../platform/errors.ts";
+import type { KeyRow } from "./manage-store.ts";
 
 /** Maximum valid keys of an organization (decisions 6.1). */
 export const MAX_KEYS = 10;
@@ -27,6 +28,17 @@ const RESERVED: readonly string[] = [
 /** The algorithm of a request; undefined for one that is not supported. */
 export function readAlgorithm(algorithm: string): KeyAlgorithm | undefined {
   return algorithm === "ed25519" || algorithm === "rsa4096" ? algorithm : undefined;
+}
+
+/** The keys that are valid at a time. */
+export function validAt(keys: readonly KeyRow[], at: Date): KeyRow[] {
+  return keys.filter(({ validUntil }) => validUntil === null || validUntil > at);
+}
+
+/** End of the overlap of a rotation that is in progress: a key it replaced is among the valid ones. */
+export function rotatingUntil(valid: readonly KeyRow[]): Date | undefined {
+  const ends = valid.flatMap(({ rotation, validUntil }) => (rotation && validUntil !== null ? [validUntil] : []));
+  return ends.sort((one, other) => other.getTime() - one.getTime())[0];
 }
 
 /** Returns the `exp` of a payload to sign, in seconds, or the violations that refuse it. */

@@ -3,6 +3,7 @@ import type { KeyObject } from "node:crypto";
 import { promisify } from "node:util";
 import { calculateJwkThumbprint } from "jose";
 import sodium from "sodium-native";
+import { generateRsaInTurn } from "./rsa-queue.ts";
 
 const generate = promisify(generateKeyPair);
 
@@ -43,12 +44,12 @@ export interface NewKeyPair extends SigningKey, VerificationKey {
   privateDer: Buffer;
 }
 
-/** Generates a key pair in the thread pool (an RSA key takes seconds). */
+/** Generates a key pair in the thread pool; RSA keys, which take seconds, one at a time. */
 export async function generateSigningKey(algorithm: KeyAlgorithm): Promise<NewKeyPair> {
   const { publicKey, privateKey } =
     algorithm === "ed25519"
       ? await generate("ed25519")
-      : await generate("rsa", { modulusLength: 4096, publicExponent: 0x10001 });
+      : await generateRsaInTurn(() => generate("rsa", { modulusLength: 4096, publicExponent: 0x10001 }));
   const kid = await thumbprint(publicKey);
   return {
     kid,

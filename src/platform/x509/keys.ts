@@ -1,6 +1,7 @@
 import { generateKeyPair } from "node:crypto";
 import type { webcrypto } from "node:crypto";
 import { promisify } from "node:util";
+import { generateRsaInTurn } from "../crypto/rsa-queue.ts";
 
 /** A key of Web Crypto. */
 export type Key = webcrypto.CryptoKey;
@@ -23,17 +24,10 @@ export function generateP256(): Promise<KeyPair> {
   return crypto.subtle.generateKey(P256, true, ["sign", "verify"]);
 }
 
-let previousRsa: Promise<unknown> = Promise.resolve();
-
-/**
- * Generates a key pair of an authority off the event loop. An RSA key takes a thread of the pool for seconds: they are
- * generated one at a time, so that other work keeps the rest of the pool.
- */
+/** Generates a key pair of an authority off the event loop; RSA keys one at a time. */
 export function generateAuthorityKeys(algorithm: AuthorityAlgorithm): Promise<KeyPair> {
   if (algorithm === "ecdsa-p256") return generateP256();
-  const pair = previousRsa.then(() => crypto.subtle.generateKey(RSA_4096, true, ["sign", "verify"]));
-  previousRsa = pair.catch(() => undefined);
-  return pair;
+  return generateRsaInTurn(() => crypto.subtle.generateKey(RSA_4096, true, ["sign", "verify"]));
 }
 
 /** A P-256 key pair for a certificate's holder. */
