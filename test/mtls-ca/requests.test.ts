@@ -98,6 +98,13 @@ test("a request that is refused returns 400 for its field", async () => {
   expect(outcome(await ca.issue({ csr: good }))).toBe("201");
 }, 60_000);
 
+test("a request is refused before the authority is looked up", async () => {
+  const without = authorityOf(app, await founder(app));
+  expect(fieldsOf(await without.issue({ csr: "nonsense" }))).toEqual(["csr"]);
+  expect(outcome(await without.issue({ csr: await request(ec("P-256")) }))).toBe("404 not_found");
+  expect(outcome(await without.issue())).toBe("404 not_found");
+});
+
 test("of 5,000 mutated requests each returns 201 or 400 for its field, and most are refused", async () => {
   const kinds = [["-newkey", "rsa:2048"], ec("P-256"), ec("P-384"), ["-newkey", "ed25519"]];
   const originals: Buffer[] = [];

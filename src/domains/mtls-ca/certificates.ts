@@ -47,6 +47,13 @@ export interface CertificateOrder {
   csr: string | undefined;
 }
 
+/** A key to certify; the private half only where it is made here. */
+interface KeyToCertify {
+  publicKey: Buffer;
+  /** PKCS #8, PEM. */
+  privateKey?: string;
+}
+
 const refuse = (...fields: FieldViolation[]) => errors.validation({ fields });
 
 /** Client certificates of organizations (decisions 7.4). */
@@ -78,17 +85,20 @@ export function createCertificates(deps: CertificatesDeps) {
     return { notBefore, notAfter: isLate ? ca.expiresAt : wanted };
   }
 
+  /** Generates a key to certify, with its private half. */
+  async function newKey(): Promise<KeyToCertify> {
+    const { publicKey, privateKey } = await generateLeafKeys();
+    const pem = toPem(privateKey, "PRIVATE KEY");
+    privateKey.fill(0);
+    return { publicKey, privateKey: pem };
+  }
+
   /**
-   * The key to certify, and its private half where it is made here.
+   * The key of a certificate request; undefined without one.
    * @throws {validation_error} for a refused request
    */
-  async function keyFor(csr: string | undefined): Promise<{ publicKey: Buffer; privateKey?: string }> {
-    if (csr === undefined) {
-      const { publicKey, privateKey } = await generateLeafKeys();
-      const pem = toPem(privateKey, "PRIVATE KEY");
-      privateKey.fill(0);
-      return { publicKey, privateKey: pem };
-    }
+  async function keyOf(csr: string | undefined): Promise<KeyToCertify | undefined> {
+    if (csr === undefined) return undefined;
     try {
       return { publicKey: (await readCertificateRequest(csr)).publicKey };
     } catch (error) {
@@ -105,9 +115,11 @@ export function createCertificates(deps: CertificatesDeps) {
      */
     async issue(context: CallerContext, orgUuid: string, order: CertificateOrder) {
       const names = check(order);
+      // The body is refused before the authority is looked up (decisions 1.7); a key is generated only for a valid one.
+      const given = await keyOf(order.csr);
       const ca = await authorities.find(orgUuid);
       const period = validity(order, ca);
-      const { publicKey, privateKey } = await keyFor(order.csr);
+      const { publicKey, privateKey } = given ?? (await newKey());
       const { commonName, sans, metadata } = order;
       const serial = newSerial(random);
       const certificate = await issueLeaf(await signers.open(ca.caUuid), {
