@@ -32,7 +32,7 @@ export const WEBHOOK_SAMPLES: Readonly<Record<string, { readonly when: string; r
   "subscription.canceled": {"when":"A subscription ended.","sample":{"subscription_id":"sub_7Hq2mXc4","plan":"business"}},
   "subscription.created": {"when":"A subscription began.","sample":{"subscription_id":"sub_7Hq2mXc4","plan":"business"}},
   "subscription.upgraded": {"when":"A subscription began that raised the plan of the organization from another than `free`.","sample":{"subscription_id":"sub_7Hq2mXc4","plan":"business"}},
-  "svid.issued": {"when":"A workload got an X.509-SVID or a JWT-SVID.","sample":{"svid_id":"9a1e7f64-2d0b-4b6c-a1f3-5c8e0d7b6a42","spiffe_id":"spiffe://atrium.example/org/acme/billing"}},
+  "svid.issued": {"when":"A workload got an X.509-SVID. JWT-SVIDs are in the audit log alone.","sample":{"svid_id":"9a1e7f64-2d0b-4b6c-a1f3-5c8e0d7b6a42","spiffe_id":"spiffe://atrium.example/org/acme/billing"}},
   "svid.revoked": {"when":"An X.509-SVID was revoked, or ended with its service identity.","sample":{"svid_id":"9a1e7f64-2d0b-4b6c-a1f3-5c8e0d7b6a42","spiffe_id":"spiffe://atrium.example/org/acme/billing"}},
   "user.created": {"when":"A person became a member of the organization.","sample":{"user_uuid":"3f6f1c0e-8a5d-4e0b-9f57-2a6b1c4d7e88","role_id":3,"is_owner":false,"status":"active"}},
   "user.deactivated": {"when":"A membership became inactive.","sample":{"user_uuid":"3f6f1c0e-8a5d-4e0b-9f57-2a6b1c4d7e88","email":"ada@acme.example","role":"manager","role_id":2,"is_owner":false,"status":"inactive"}},

@@ -3,8 +3,8 @@ import type { JWK } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { Answer, TestApp } from "../support/app.ts";
-import { member } from "../support/people.ts";
-import { workloads } from "./support.ts";
+import { auditOf, member } from "../support/people.ts";
+import { issue as issueX509, workloads } from "./support.ts";
 import type { Workloads } from "./support.ts";
 
 let app: TestApp;
@@ -62,6 +62,23 @@ describe("a JWT-SVID", () => {
     const other = await workloads(app);
     const theirs = (await app.call("GET", `/orgs/${other.org}/.well-known/spiffe-bundle`)).body.keys[1];
     expect(theirs.kid).not.toBe(decodeProtectedHeader(body.svid as string).kid);
+  });
+
+  test("a JWT-SVID is in the audit log and, having no svid_id, is not sent to webhooks", async () => {
+    const by = await workloads(app);
+    const { body: webhook } = await app.call("POST", "/api/v2/webhooks", {
+      token: by.token,
+      body: { url: "http://127.0.0.1:9/", events: ["svid.issued"] },
+    });
+    expect((await issue({ identity_id: by.identityId, audience: ["api"] }, by.elevated)).status).toBe(200);
+    expect((await issueX509(app, by)).status).toBe(201);
+    const events = await auditOf(app, by, "svid.issued");
+    expect(events.map(({ metadata }) => metadata["kind"]).sort()).toEqual(["jwt", "x509"]);
+    const path = `/api/v2/webhooks/${webhook.webhook_id as string}/deliveries`;
+    expect((await app.call("GET", path, { token: by.token })).body).toMatchObject({
+      total: 1,
+      data: [{ event_type: "svid.issued" }],
+    });
   });
 
   test("a JWT-SVID is never a bearer here", async () => {

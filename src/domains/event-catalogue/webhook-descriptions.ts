@@ -86,7 +86,7 @@ export const WEBHOOK_DESCRIPTIONS: { readonly [T in WebhookEventType]: Descripti
     when: "A subscription began that raised the plan of the organization from another than `free`.",
     sample: SUBSCRIPTION,
   },
-  "svid.issued": { when: "A workload got an X.509-SVID or a JWT-SVID.", sample: SVID },
+  "svid.issued": { when: "A workload got an X.509-SVID. JWT-SVIDs are in the audit log alone.", sample: SVID },
   "svid.revoked": { when: "An X.509-SVID was revoked, or ended with its service identity.", sample: SVID },
   "user.created": {
     when: "A person became a member of the organization.",
