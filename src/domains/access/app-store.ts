@@ -34,6 +34,16 @@ export async function activeAppSlugs(database: Pick<Database, "prepared">, orgUu
   return (await database.prepared<{ slug: string }>("access_active_apps", sql, [orgUuid])).map(({ slug }) => slug);
 }
 
+/** The entitlements of an organization now (decisions 3.12): features of its plan, and its active apps. */
+export async function entitlementsOf(database: Pick<Database, "prepared">, orgUuid: string): Promise<string[]> {
+  const sql = `select plans.features || array(
+      select 'app:' || a.slug from installs i join apps a using (app_id)
+      where i.org_uuid = o.uuid and i.status = 'active' order by a.slug) as entitlements
+    from organizations o join plans using (plan) where o.uuid = $1`;
+  const [row] = await database.prepared<{ entitlements: string[] }>("access_entitlements", sql, [orgUuid]);
+  return row?.entitlements ?? [];
+}
+
 /** Slugs of apps, in any order. */
 export async function slugsOf(database: Pick<Database, "prepared">, appIds: readonly string[]): Promise<string[]> {
   const sql = "select slug from apps where app_id = any($1::uuid[])";
@@ -68,6 +78,8 @@ export function factsOf(
 /** The app claims of a token, and its holder. */
 export interface AppsOfToken {
   claimed: readonly string[];
+  /** The token does not contain all of the apps its holder had been granted when it was issued. */
+  isTruncated: boolean;
   /** Milliseconds since the epoch. */
   issuedAtMs: number;
   orgUuid: string | null;
@@ -77,7 +89,8 @@ export interface AppsOfToken {
 
 /**
  * Apps a token opens now, oldest first: its claims, but for apps whose signing key was rotated since (decisions 6.5),
- * all that an owner's organization publishes, and what its holder made since the token was issued (decisions 9.1).
+ * all that an owner's organization publishes, and what its holder made since the token was issued (decisions 9.1). For
+ * a truncated token, also the grants that were there when it was issued.
  */
 export async function appsOfToken(database: Pick<Database, "identifying">, token: AppsOfToken): Promise<string[]> {
   const sql = `select app_id as "appId" from (
@@ -87,14 +100,20 @@ export async function appsOfToken(database: Pick<Database, "identifying">, token
       (select app_id, created_at from apps
         where org_uuid = $3 and ($5 or (created_by = $4 and created_at >= $2 and key_rotated_at is null))
         order by created_at desc limit ${MOST_OWN_APPS})
+      union
+      (select a.app_id, a.created_at from app_admins g join apps a using (app_id)
+        where $6 and g.user_uuid = $4 and a.org_uuid = $3 and g.created_at <= $2
+          and (a.key_rotated_at is null or a.key_rotated_at < $2)
+        order by g.created_at desc limit ${MOST_OWN_APPS})
     ) found order by created_at, app_id`;
-  const { claimed, issuedAtMs, orgUuid, userUuid, isOwner } = token;
+  const { claimed, isTruncated, issuedAtMs, orgUuid, userUuid, isOwner } = token;
   const rows = await database.identifying<{ appId: string }>("apps-of-token", sql, [
     claimed,
     new Date(issuedAtMs),
     orgUuid,
     userUuid,
     isOwner,
+    isTruncated,
   ]);
   return rows.map((row) => row.appId);
 }

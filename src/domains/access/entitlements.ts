@@ -1,8 +1,8 @@
 import type { Caller } from "../../platform/caller.ts";
 import type { CallerContext } from "../../platform/context.ts";
 import type { Database } from "../../platform/db/types.ts";
-import { factsOf, slugsOf } from "./app-store.ts";
-import { decide, explain } from "./rules.ts";
+import { entitlementsOf, factsOf, slugsOf } from "./app-store.ts";
+import { decide, explain, lacksEntitlements } from "./rules.ts";
 import type { Decision, Explanation } from "./rules.ts";
 
 /** A feature to check in an organization. */
@@ -11,7 +11,10 @@ export interface EntitlementCheck {
   orgUuid: string;
 }
 
-/** Entitlement checks (decisions 3.12): the verified token decides; only the names of apps are looked up. */
+/**
+ * Entitlement checks (decisions 3.12): the verified token decides. Only the names of apps are looked up, and the
+ * entitlements where the token does not contain all of them.
+ */
 export function createEntitlements(database: Pick<Database, "prepared">) {
   /** Slugs of the apps the caller administers, where that matters for any of these features. */
   async function administered({ appAdmin }: Caller, checks: readonly EntitlementCheck[]): Promise<readonly string[]> {
@@ -19,10 +22,18 @@ export function createEntitlements(database: Pick<Database, "prepared">) {
     return matters ? slugsOf(database, appAdmin) : [];
   }
 
+  async function entitled(caller: Caller): Promise<Caller> {
+    if (caller.orgUuid === null || !lacksEntitlements(caller)) return caller;
+    return { ...caller, entitlements: await entitlementsOf(database, caller.orgUuid) };
+  }
+
   return {
+    /** The caller with all entitlements, also those that the token does not contain. */
+    entitledCaller: entitled,
+
     /** Whether the caller has a feature in an organization. */
     async check({ caller }: CallerContext, feature: string, orgUuid: string): Promise<Decision> {
-      return decide(caller, feature, orgUuid, await administered(caller, [{ feature, orgUuid }]));
+      return decide(await entitled(caller), feature, orgUuid, await administered(caller, [{ feature, orgUuid }]));
     },
 
     /** Makes many checks, in the order given, each with what decided it. */
@@ -30,10 +41,10 @@ export function createEntitlements(database: Pick<Database, "prepared">) {
       { caller }: CallerContext,
       checks: readonly EntitlementCheck[],
     ): Promise<(EntitlementCheck & Decision & { explain: Explanation })[]> {
-      const own = await administered(caller, checks);
+      const [own, who] = [await administered(caller, checks), await entitled(caller)];
       const decided = checks.map((check) => ({
         ...check,
-        ...decide(caller, check.feature, check.orgUuid, own),
+        ...decide(who, check.feature, check.orgUuid, own),
       }));
       const slugs = decided
         .filter(({ granted, feature }) => granted && feature.startsWith("app:"))

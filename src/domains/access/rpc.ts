@@ -6,11 +6,12 @@ import { caller } from "../../platform/caller.ts";
 import type { Caller } from "../../platform/caller.ts";
 import type { RequestContexts } from "../../platform/context.ts";
 import type { Access } from "./access.ts";
+import { lacksEntitlements } from "./rules.ts";
 
-/** Implements `atrium.access.v1.AccessService`. `/me` shows the verified caller and reads nothing. */
+/** Implements `atrium.access.v1.AccessService`. `/me` shows the verified caller, and reads only what no token holds. */
 export function accessRpc(access: Access, contexts: RequestContexts): ServiceImpl<typeof AccessService> {
   return {
-    getMe: (_request, call) => describeCaller(caller(call)),
+    getMe: (_request, call) => describe(access, caller(call)),
     checkEntitlement: async ({ feature, orgUuid }, call) => {
       const { granted, reason } = await access.check(contexts.authenticated(call), feature, orgUuid);
       return { granted, reason };
@@ -20,6 +21,10 @@ export function accessRpc(access: Access, contexts: RequestContexts): ServiceImp
     }),
     getAppAccess: async ({ appId }, call) => access.apps.access(contexts.authenticated(call), appId),
   };
+}
+
+function describe(access: Access, who: Caller): GetMeResponse | Promise<GetMeResponse> {
+  return lacksEntitlements(who) ? access.entitledCaller(who).then(describeCaller) : describeCaller(who);
 }
 
 // A frozen caller stays the same from request to request while nothing about it changes. What is said of a caller that

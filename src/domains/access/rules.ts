@@ -12,6 +12,12 @@ export interface Decision {
   claim: "app_admin" | "platform_admin" | "entitlements" | "org" | undefined;
 }
 
+/** Whether the caller's token does not contain all entitlements that it was issued for. */
+export function lacksEntitlements({ claims }: Pick<Caller, "claims">): boolean {
+  const truncated = claims?.["truncated"];
+  return Array.isArray(truncated) && truncated.includes("entitlements");
+}
+
 /**
  * Whether a caller has a feature in an organization (decisions 3.12), by what the token says alone. Administrators of
  * an app have `app:<slug>` and platform admins everything, whatever the organization; anybody else only in their own.

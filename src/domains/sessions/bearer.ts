@@ -25,6 +25,8 @@ const TAIL_LENGTH = 43;
 /** The claims of a token that determine which apps its holder administers. */
 export interface AppsOfToken {
   claimed: readonly string[];
+  /** The token does not contain all of the apps its holder had been granted when it was issued. */
+  isTruncated: boolean;
   issuedAtMs: number;
   orgUuid: string | null;
   userUuid: string;
@@ -118,8 +120,12 @@ export function createBearer({ clock, issuer, keys, liveness, lastSeen, administ
     const madeSince = row.newest_app !== null && row.newest_app >= claims.ims;
     if (claims.app_admin.length === 0 && !madeSince) return known;
     const { orgUuid, isOwner } = known;
-    const holder = { claimed: claims.app_admin, issuedAtMs: claims.ims, orgUuid, userUuid: claims.sub, isOwner };
-    return administeredApps(holder).then((appAdmin) => ({ ...known, appAdmin }));
+    const { sub: userUuid, app_admin: claimed, ims: issuedAtMs } = claims;
+    const isTruncated = claims.truncated?.includes("app_admin") === true;
+    return administeredApps({ claimed, isTruncated, issuedAtMs, orgUuid, userUuid, isOwner }).then((appAdmin) => ({
+      ...known,
+      appAdmin,
+    }));
   }
 
   return {

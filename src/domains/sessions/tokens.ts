@@ -4,6 +4,8 @@ import type { Tx } from "../../platform/db/types.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Access, Standing } from "../access/index.ts";
 import type { Keys } from "../signing-keys/index.ts";
+import { fitClaims } from "./claim-size.ts";
+import type { Truncated } from "./claim-size.ts";
 
 /** Header `typ` of access tokens (RFC 9068). */
 export const ACCESS_TOKEN_TYPE = "at+jwt";
@@ -67,10 +69,9 @@ export interface AccessClaims {
   mv: number;
   /** Issue time in milliseconds: an app's key rotation voids what was issued before it, to the millisecond. */
   ims: number;
+  /** Lists that are shortened, so that the token fits into a header: the service reads the rest from the database. */
+  truncated?: Truncated;
 }
-
-/** Maximum number of apps in a token, newest grants first: a token must fit into a header. */
-const MAX_APPS = 200;
 
 /** `client_id` of tokens from the service's own sign-ins. */
 const OWN_CLIENT = "atrium";
@@ -96,7 +97,7 @@ export function createTokens({ clock, random, access, keys, issuer }: TokensDeps
       const ims = clock.now();
       return async () => {
         const [grants, signer] = await read;
-        const claims: AccessClaims = {
+        const claims = fitClaims<AccessClaims>({
           sub: standing.userUuid,
           org: standing.org?.uuid ?? "",
           aud: standing.org?.name ?? "",
@@ -106,7 +107,6 @@ export function createTokens({ clock, random, access, keys, issuer }: TokensDeps
           iat,
           exp: iat + expiresIn,
           ...grants,
-          app_admin: grants.app_admin.slice(-MAX_APPS),
           sid: request.sessionId,
           amr: [...request.amr],
           auth_time: Math.floor(request.authTime.getTime() / 1000),
@@ -114,7 +114,7 @@ export function createTokens({ clock, random, access, keys, issuer }: TokensDeps
           mv: standing.org?.membershipVersion ?? 0,
           client_id: OWN_CLIENT,
           ims,
-        };
+        });
         const accessToken = await signJwt(signer, ACCESS_TOKEN_TYPE, { ...claims });
         return { accessToken, expiresIn, expiresAt };
       };

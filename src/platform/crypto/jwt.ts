@@ -15,8 +15,8 @@ const signOffLoop = promisify(sign) as (
   key: SigningKey["privateKey"],
 ) => Promise<Buffer>;
 
-/** Maximum length of a token. */
-const MAX_TOKEN_LENGTH = 8192;
+/** Maximum length of a token: with it, a header field stays below the 8 KiB that many proxies allow. */
+export const MAX_TOKEN_LENGTH = 8192;
 /** Number of parsed headers that are cached: one per key. */
 const MAX_CACHED_HEADERS = 4096;
 /** Longer headers than those of `signJwt` are not cached. */
