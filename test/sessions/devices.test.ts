@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { TestApp } from "../support/app.ts";
-import { auditOf, outcome } from "../support/people.ts";
+import { auditOf, invite, outcome, password } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 import { signIn, startWithPeople, works } from "./support.ts";
 import type { Held } from "./support.ts";
@@ -82,6 +82,32 @@ describe("sessions on a device", () => {
       { metadata: { revoked: 1, exclude_current: false, device_uuid: device } },
       { metadata: { revoked: 1, exclude_current: true } },
     ]);
+  });
+
+  it("the end of all sessions on a device is recorded in each organization with the number of its own", async () => {
+    const { token } = await invite(app, boss, bob.email);
+    const accepted = await app.call("POST", "/api/auth/invite/accept", { body: { token, password } });
+    expect(accepted.status).toBe(200);
+    const atHome = await signIn(app, bob, device);
+    for (let at = 0; at < 2; at++) await signIn(app, { ...bob, orgName: boss.orgName }, device);
+    const revoke = await app.call("POST", url("revoke-all"), { token: atHome.token, body: { exclude_current: true } });
+    expect(revoke.body).toEqual({ revoked: 2 });
+    const newest = async (by: Somebody) => (await auditOf(app, by, "session.bulk_revoked"))[0];
+    expect(await newest(boss)).toMatchObject({
+      user_uuid: bob.userUuid,
+      actor: { id: bob.userUuid },
+      metadata: { revoked: 2, exclude_current: true, device_uuid: device },
+    });
+    const bobs = { token: atHome.token, org: bob.org };
+    expect(await auditOf(app, bobs, "session.bulk_revoked")).toEqual([]);
+    await app.call("POST", url("revoke-all"), { token: atHome.token, body: { exclude_current: true } });
+    expect(await auditOf(app, bobs, "session.bulk_revoked")).toMatchObject([{ metadata: { revoked: 0 } }]);
+    await signIn(app, { ...bob, orgName: boss.orgName }, device);
+    app.clock.advance(10);
+    expect((await app.call("POST", url("revoke-all"), { token: atHome.token })).body).toEqual({ revoked: 2 });
+    expect((await newest(boss))?.metadata["revoked"]).toBe(1);
+    bob = { ...bob, token: (await signIn(app, bob)).token };
+    expect((await newest(bob))?.metadata["revoked"]).toBe(1);
   });
 
   it("every route of a device returns 404 to a caller without sessions or accounts on it", async () => {

@@ -159,6 +159,50 @@ describe("the session that switching opened", () => {
     expect(outcome(await switchTo(away.org))).toBe("401 unauthorized");
   });
 
+  it("it stays when its own token ends all sessions but it, the first of its line too", async () => {
+    const there = (await switchTo(away.org)).body;
+    const back = (await switchTo(home.org, there.access_token)).body;
+    const answer = await app.call("DELETE", `/api/organizations/${home.org}/session-inventory`, {
+      token: await elevated(app, back.access_token),
+      body: { exclude_current: true },
+    });
+    expect(outcome(answer)).toBe("200");
+    for (const token of [held.token, there.access_token]) expect(await works(app, token)).toBe(false);
+    expect(await works(app, back.access_token)).toBe(true);
+    expect(outcome(await refresh(back.refresh_token))).toBe("200");
+  });
+
+  it("it stays when its own token ends all sessions but it, one in the middle of its line too", async () => {
+    const there = (await switchTo(away.org)).body;
+    const back = (await switchTo(home.org, there.access_token)).body;
+    const again = (await switchTo(away.org, back.access_token)).body;
+    await runSql(app.databaseUrl, "update memberships set is_owner = true where user_uuid = $1 and org_uuid = $2", [
+      home.userUuid,
+      away.org,
+    ]);
+    const answer = await app.call("DELETE", `/api/organizations/${away.org}/session-inventory`, {
+      token: await elevated(app, again.access_token),
+      body: { exclude_current: true },
+    });
+    await runSql(app.databaseUrl, "update memberships set is_owner = false where user_uuid = $1 and org_uuid = $2", [
+      home.userUuid,
+      away.org,
+    ]);
+    expect(outcome(answer)).toBe("200");
+    const tokens = [held.token, there.access_token, back.access_token, again.access_token];
+    expect(await Promise.all(tokens.map((token) => works(app, token)))).toEqual([true, false, false, true]);
+  });
+
+  it("it ends with the one it comes from after its own token has ended unrelated sessions", async () => {
+    const { access_token: token } = (await switchTo(away.org)).body;
+    const elsewhere = await signIn(app, home);
+    const path = `/api/devices/${elsewhere.device}/revoke-all`;
+    expect((await app.call("POST", path, { token, body: { exclude_current: true } })).body).toEqual({ revoked: 1 });
+    expect([await works(app, elsewhere.token), await works(app, token)]).toEqual([false, true]);
+    await app.call("POST", "/api/auth/logout", { token: held.token });
+    expect(await works(app, token)).toBe(false);
+  });
+
   it("it does not renew the absolute limit", async () => {
     const DAY_MS = 86_400_000;
     let mine = held.refreshToken;

@@ -65,12 +65,18 @@ export async function endTogether(tx: Tx, update: string, params: readonly unkno
 }
 
 /**
- * Frees a session from its source when that is among the sessions `ofSources` names, which end while this one is
- * spared: it would end with it. `ofSources` is over `o` and has its parameters from `$2` on.
+ * Frees a session from its source when that, or one it was derived from in turn, is among the sessions `ofSources`
+ * names, which end while this one is spared: it would end with it. `ofSources` is over `o`, which has `uuid` and
+ * `user_uuid`, and has its parameters from `$2` on.
  */
 export async function detach(tx: Tx, spared: string, ofSources: string, params: readonly unknown[]): Promise<void> {
-  const sql = `update sessions s set source_uuid = null, idle_until = null
-    from sessions o where s.uuid = $1 and o.uuid = s.source_uuid and ${ofSources}`;
+  const columns = "o.uuid, o.user_uuid, o.source_uuid";
+  const sql = `with recursive line as (
+      select ${columns} from sessions s join sessions o on o.uuid = s.source_uuid where s.uuid = $1
+      union select ${columns} from line join sessions o on o.uuid = line.source_uuid
+    )
+    update sessions set source_uuid = null, idle_until = null
+    where uuid = $1 and exists (select from line o where ${ofSources})`;
   await tx.query(sql, [spared, ...params]);
 }
 

@@ -67,16 +67,17 @@ export function createInventories(deps: InventoryDeps) {
   }
 
   async function endMany(tx: Tx, context: CallerContext, reach: Reach, excludeCurrent: boolean): Promise<number> {
-    const { sessionId, orgUuid } = context.caller;
+    const { sessionId, orgUuid: own } = context.caller;
     const spared = excludeCurrent ? sessionId : null;
     const ended = await revokeAllWithin(tx, reach, spared, "bulk_revoked", dateOf(clock));
-    const revoked = countOf(ended);
     const by = causedBy(context);
-    const metadata = { revoked, exclude_current: excludeCurrent, ...deviceOf(reach) };
-    await events.emit(tx, EVENTS["session.bulk_revoked"], { by, orgUuid, metadata });
+    const why = { exclude_current: excludeCurrent, ...deviceOf(reach) };
+    // Each organization's log shows its own; where nothing ended, the caller's shows that.
+    for (const { orgUuid, revoked } of ended.length > 0 ? ended : [{ orgUuid: own, revoked: 0 }])
+      await events.emit(tx, EVENTS["session.bulk_revoked"], { by, orgUuid, metadata: { revoked, ...why } });
     await notifyEnded(deps, tx, ended, { reason: "bulk_revoked", ...deviceOf(reach) });
     await recordDerivedEnded(deps, tx, sourcesOf(ended), by);
-    return revoked;
+    return countOf(ended);
   }
 
   return {
