@@ -66,6 +66,14 @@ describe("POST /api/auth/login", () => {
     }
   });
 
+  it("an email whose 254th character is half of a pair is refused and recorded like any other", async () => {
+    const email = `${"a".repeat(253)}\u{1F600}`;
+    const answer = await post("/api/auth/login", { email, password: "whatever1", org_name: app.owner.org });
+    expect(answer).toMatchObject({ status: 401, body: { code: "unauthorized" } });
+    const { body } = await app.call("GET", "/api/auth/events?type=login.password&outcome=failure&limit=1", { token });
+    expect(body.data[0].metadata).toEqual({ code: "unauthorized", email: `${"a".repeat(253)}\uFFFD` });
+  });
+
   it("login returns 400 with the missing fields", async () => {
     expect((await post("/api/auth/login", { email: "x" })).body).toMatchObject({
       status: 400,

@@ -154,6 +154,12 @@ describe("POST /api/auth/otp/verify", () => {
     expect(outcome(await verify({ email: "live@otp.test" }))).toBe("400 validation_error");
   });
 
+  it("an email whose 254th character is half of a pair has the same response as any wrong one", async () => {
+    const [pair, other] = [`${"a".repeat(253)}\u{1F600}`, "other@otp.test"];
+    const answers = await Promise.all([pair, other].map((email) => verify({ email, code: "000000" })));
+    expect(answers.map(outcome)).toEqual(["401 unauthorized", "401 unauthorized"]);
+  });
+
   it("a code allows five attempts, counted under concurrency", async () => {
     const email = "tries@otp.test";
     const four = await codeFor(email);

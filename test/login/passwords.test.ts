@@ -187,6 +187,16 @@ describe("PUT /api/profile/password", () => {
     });
   });
 
+  it("a password of spaces alone is accepted at a change and at a reset, unless it is too short", async () => {
+    const who = await member(app, owner);
+    expect(outcome(await change(who.token, password, " ".repeat(7)))).toBe("400 validation_error");
+    expect((await change(who.token, password, " ".repeat(8))).status).toBe(204);
+    expect((await login(who, " ".repeat(8))).status).toBe(200);
+    const token = await resetToken(who.email);
+    expect((await post("password/reset", { token, password: " ".repeat(9) })).status).toBe(204);
+    expect((await login(who, " ".repeat(9))).status).toBe(200);
+  });
+
   it("one of two concurrent password changes succeeds", async () => {
     const who = await member(app, owner);
     const answers = await Promise.all([

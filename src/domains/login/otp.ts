@@ -13,6 +13,7 @@ import { countFailure, deleteCode, lockCode, replaceCode } from "./code-store.ts
 import type { LoginDeps } from "./deps.ts";
 import type { MailMethod, MailSignIn } from "./mail-sign-in.ts";
 import { codeMail } from "./mails.ts";
+import { enteredEmail } from "./rules.ts";
 import { createSsoRefusals } from "./sso-refusal.ts";
 
 /** A code as the person entered it. */
@@ -97,7 +98,7 @@ export function createOtp(deps: LoginDeps, { signIn }: MailSignIn) {
       const { info } = context;
       const emailKey = parseEmail(entered.email)?.key ?? "";
       const whose = () => people.memberships.wouldEnter(emailKey, entered.orgUuid || null);
-      const metadata = { method: "otp", email: entered.email.slice(0, 254) };
+      const metadata = { method: "otp", email: enteredEmail(entered.email) };
       const signedIn = await ssoRefusals(
         context.transaction((tx) => attempt(tx, entered, info)),
         info,

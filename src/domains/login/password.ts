@@ -9,6 +9,7 @@ import type { SecondFactorNeeded } from "../mfa/index.ts";
 import type { LoginRow } from "../people/index.ts";
 import type { OpenedPair } from "../sessions/index.ts";
 import type { LoginDeps } from "./deps.ts";
+import { enteredEmail } from "./rules.ts";
 import { createSsoRefusals } from "./sso-refusal.ts";
 
 /** A password login. */
@@ -82,7 +83,7 @@ export function createPasswordLogin(deps: LoginDeps) {
         const stronger = await hasher.hash(request.password, info.address);
         await database.transaction((tx) => people.replaceHash(tx, row.uuid, hash, stronger));
       }
-      const metadata = { email: request.email.slice(0, 254) };
+      const metadata = { email: enteredEmail(request.email) };
       const signedIn =
         ok && row !== undefined && hash !== null
           ? await ssoRefusals(

@@ -34,6 +34,11 @@ export function storedEmail(text: string): Email {
   return email;
 }
 
+/** An email as somebody entered it, for the log: as long as an address may be, without half a surrogate pair. */
+export function enteredEmail(text: string): string {
+  return text.slice(0, 254).toWellFormed();
+}
+
 /** How and when a person proved who they are (RFC 8176). */
 export interface Proof {
   amr: readonly string[];

@@ -24,14 +24,17 @@ export async function checkPassword(
   const length = [...password].length;
   if (length < MIN_LENGTH) return { field, code: "too_short", message: `must have at least ${MIN_LENGTH} characters` };
   if (length > MAX_LENGTH) return { field, code: "too_long", message: `must have at most ${MAX_LENGTH} characters` };
-  const folded = foldName(password);
-  if (folded === foldName(owner.email ?? ""))
-    return { field, code: "equals_email", message: "must not be the email address" };
-  if (folded === foldName(owner.orgName ?? "")) {
+  if (isName(password, owner.email)) return { field, code: "equals_email", message: "must not be the email address" };
+  if (isName(password, owner.orgName))
     return { field, code: "equals_organization", message: "must not be the organization's name" };
-  }
   if (await isCommonPassword(password)) {
     return { field, code: "too_common", message: "is one of the most common passwords; choose another" };
   }
   return undefined;
+}
+
+/** Whether a password is a name as names are compared; a name that is not known is none. */
+function isName(password: string, name: string | null | undefined): boolean {
+  const folded = foldName(name ?? "");
+  return folded !== "" && folded === foldName(password);
 }
