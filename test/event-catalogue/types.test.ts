@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { getOption } from "@bufbuild/protobuf";
 import { expect, it } from "vitest";
 import { CreateWebhookRequestSchema } from "../../gen/atrium/webhooks/v1/webhooks_pb.ts";
@@ -14,4 +15,16 @@ it("a row is named by its type in the audit log, or more precisely where several
   const shared = (type: string | null) => rows.filter(([, { audit }]) => audit === type).length > 1;
   const misnamed = rows.filter(([name, { audit, webhook }]) => name !== (audit ?? webhook) && !shared(audit));
   expect(misnamed.map(([name]) => name)).toEqual([]);
+});
+
+it("some domain records every administrative type", () => {
+  const domains = new URL("../../src/domains/", import.meta.url);
+  const code = readdirSync(domains, { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith(".ts") && !path.startsWith("event-catalogue"))
+    .map((path) => readFileSync(new URL(path, domains), "utf8"))
+    .join("\n");
+  const isNamed = (name: string): boolean =>
+    code.includes(`"${name}"`) || code.includes(`EVENTS[\`${name.slice(0, name.lastIndexOf(".") + 1)}\${`);
+  const rows = Object.entries(EVENTS).filter(([, row]) => row.audit !== null && !row.isAuthentication);
+  expect(rows.map(([name]) => name).filter((name) => !isNamed(name))).toEqual([]);
 });

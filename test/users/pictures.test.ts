@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { encodePng } from "../../src/domains/users/png.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
-import { founder, member, outcome } from "../support/people.ts";
+import { auditOf, founder, member, outcome } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 
 let app: TestApp;
@@ -131,6 +131,22 @@ describe("a picture", () => {
     const shown = await get(owner, someone.userUuid);
     expect(shown.bytes.equals(image)).toBe(true);
     expect([shown.headers.get("etag"), shown.headers.get("content-type")]).toEqual([set.body.etag, type]);
+  });
+
+  it("a changed picture is recorded in the log of the organization, a refused one is not", async () => {
+    const someone = await member(app, owner);
+    const before = (await auditOf(app, owner, "user.picture_updated")).length;
+    expect((await put(someone.token, png)).status).toBe(200);
+    expect((await put(someone.token, Buffer.alloc(0))).status).toBe(415);
+    const events = await auditOf(app, owner, "user.picture_updated");
+    expect(events).toHaveLength(before + 1);
+    expect(events[0]).toMatchObject({
+      outcome: "success",
+      user_uuid: someone.userUuid,
+      resource_id: someone.userUuid,
+      metadata: { content_type: "image/png" },
+      actor: { id: someone.userUuid },
+    });
   });
 
   it.each<[string, Buffer, string]>([

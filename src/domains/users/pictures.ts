@@ -2,6 +2,8 @@ import { createHash } from "node:crypto";
 import { callerOrg } from "../../platform/caller.ts";
 import type { CallerContext } from "../../platform/context.ts";
 import { errors } from "../../platform/errors.ts";
+import { causedBy, EVENTS } from "../event-catalogue/index.ts";
+import type { Events } from "../event-catalogue/index.ts";
 import type { People, Picture } from "../people/index.ts";
 import { userErrors } from "./errors.ts";
 import { generatedPicture } from "./generated-picture.ts";
@@ -10,8 +12,14 @@ import { readImageHead } from "./images.ts";
 const MAX_SIDE_PIXELS = 4096;
 const MAX_SIZE_BYTES = 1024 * 1024;
 
+/** Dependencies of pictures. */
+export interface PicturesDeps {
+  events: Pick<Events, "emit">;
+  people: { pictures: Pick<People["pictures"], "find" | "set"> };
+}
+
 /** Pictures of people (decisions 2.7). */
-export function createPictures({ people }: { people: { pictures: Pick<People["pictures"], "find" | "set"> } }) {
+export function createPictures({ events, people }: PicturesDeps) {
   return {
     /**
      * The picture of a member of the caller's organization, a generated one where none was set.
@@ -30,7 +38,7 @@ export function createPictures({ people }: { people: { pictures: Pick<People["pi
      * @throws {payload_too_large} when it has too many bytes or pixels
      */
     async set(context: CallerContext, image: Buffer): Promise<Pick<Picture, "etag" | "contentType">> {
-      const { userUuid } = context.caller;
+      const { userUuid, orgUuid } = context.caller;
       if (userUuid === null) throw errors.forbidden();
       if (image.length > MAX_SIZE_BYTES) throw errors.payloadTooLarge({ message: "A picture has at most 1 MiB." });
       const head = readImageHead(image);
@@ -38,7 +46,15 @@ export function createPictures({ people }: { people: { pictures: Pick<People["pi
       if (Math.max(head.width, head.height) > MAX_SIDE_PIXELS)
         throw errors.payloadTooLarge({ message: `A picture has at most ${MAX_SIDE_PIXELS} pixels a side.` });
       const picture = pictureOf(head.contentType, image);
-      await context.transaction((tx) => people.pictures.set(tx, userUuid, picture));
+      await context.transaction(async (tx) => {
+        await people.pictures.set(tx, userUuid, picture);
+        await events.emit(tx, EVENTS["user.picture_updated"], {
+          by: causedBy(context),
+          orgUuid,
+          resourceId: userUuid,
+          metadata: { content_type: picture.contentType },
+        });
+      });
       return picture;
     },
   };

@@ -3,11 +3,12 @@ import type { MembersDeps } from "./members.ts";
 import { createOrganizations } from "./organizations.ts";
 import type { OrganizationsDeps } from "./organizations.ts";
 import { createPictures } from "./pictures.ts";
+import type { PicturesDeps } from "./pictures.ts";
 import { createProfiles } from "./profiles.ts";
 import type { ProfilesDeps } from "./profiles.ts";
 
 /** Dependencies of profiles, members and organizations. */
-export type UsersDeps = ProfilesDeps & Parameters<typeof createPictures>[0] & MembersDeps & OrganizationsDeps;
+export type UsersDeps = ProfilesDeps & PicturesDeps & MembersDeps & OrganizationsDeps;
 
 /** People as they see themselves, and the members and settings of their organizations. */
 export function createUsers(deps: UsersDeps) {

@@ -412,9 +412,8 @@ export type AuditEvent = Message<"atrium.auth_events.v1.AuditEvent"> & {
   /**
    * A type of `AuthEvent`, or an administrative one:
    * `organization.created|updated|deleted`,
-   * `user.invited|joined|updated|deactivated|reactivated|removed|picture_updated`,
-   * `password.changed|reset`, `email.confirmed`, `recovery_codes.regenerated`,
-   * `mfa.reset`, `profile.updated`,
+   * `user.invited|joined|updated|removed|picture_updated`, `email.confirmed`,
+   * `recovery_codes.regenerated`, `mfa.reset`, `profile.updated`,
    * `device.account_added|account_removed|account_switched`, `session.switched`,
    * `role.created|updated|assigned`, `signing_key.created|deleted|used`,
    * `credential.created|revoked`,
