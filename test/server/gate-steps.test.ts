@@ -35,6 +35,7 @@ const ORDER = [
   "device-header",
   "path-ids",
   "tenant",
+  "query-tenant",
   "body-tenant",
   "app-administrator",
   "body-app-administrator",
@@ -63,7 +64,7 @@ it("every rpc runs its gate steps in the order of refusals, over every protocol"
 });
 
 it("every rpc runs the same authorization steps over REST and over the other protocols", () => {
-  const perProtocol = new Set(["renew-credential", "body-tenant", "body-app-administrator"]);
+  const perProtocol = new Set(["renew-credential", "query-tenant", "body-tenant", "body-app-administrator"]);
   const stepsIn = ({ beforeBody, afterBody }: StepLists): string[] =>
     [...namesOf(beforeBody), ...namesOf(afterBody)].filter((name) => !perProtocol.has(name)).sort();
   for (const policy of policies) {

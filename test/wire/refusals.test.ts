@@ -40,6 +40,21 @@ describe("An organization named in a query", () => {
       expect(outcome(await events(owner.token, org))).toBe("404 not_found");
     expect(outcome(await events(owner.token, owner.org.toUpperCase()))).toBe("200");
   });
+
+  it("a foreign org_uuid in a query returns 404 to callers without power too, over every protocol", async () => {
+    const { token } = employee;
+    const foreign = (await founder(app)).org;
+    for (const query of [`org_uuid=${foreign}`, `orgUuid=${foreign}`, `limit=1&org%5fuuid=${foreign.toUpperCase()}`])
+      expect(outcome(await app.call("GET", `/api/auth/events?${query}`, { token })), query).toBe("404 not_found");
+    for (const query of ["", "?org_uuid=", `?org_uuid=${owner.org}`])
+      expect(outcome(await app.call("GET", `/api/auth/events${query}`, { token })), query).toBe("403 forbidden");
+    const connect = await app.call("POST", "/atrium.auth_events.v1.AuthEventsService/ListAuthEvents", {
+      token,
+      body: { org_uuid: foreign },
+    });
+    expect([connect.status, connect.body.details[0].debug.reason]).toEqual([404, "NOT_FOUND"]);
+    expect(outcome(await events(platform, foreign))).toBe("200");
+  });
 });
 
 describe("The permissions of a role", () => {

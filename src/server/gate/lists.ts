@@ -19,7 +19,7 @@ import { publisherSignature } from "./publisher-signature.ts";
 import { createRenewCredential } from "./renew-credential.ts";
 import { scope } from "./scope.ts";
 import type { Step } from "./step.ts";
-import { bodyTenant, tenant } from "./tenant.ts";
+import { bodyTenant, queryTenant, tenant } from "./tenant.ts";
 
 /** What the steps are made of. */
 export interface GateDeps {
@@ -63,7 +63,8 @@ export function createStepLists({
     createGeneralRateLimit(rates),
   ];
   const rights = [createCookieMode(cookies), personOnly, organization, scope, powers, elevation];
-  const authorization = [deviceHeader, pathIds, tenant, createAppAdministrator(authenticators), ...rights];
+  const named = [deviceHeader, pathIds, tenant];
+  const authorization = [createAppAdministrator(authenticators), ...rights];
   const evaluatePrecondition = createEvaluatePrecondition(preconditions);
   const precondition = createDomainPrecondition(preconditions);
 
@@ -71,7 +72,15 @@ export function createStepLists({
     const of = (...steps: Step[]): readonly Step[] => steps.filter((step) => step.applies(policy));
     return {
       path: {
-        beforeBody: of(...identification, ...authorization, evaluatePrecondition, precondition, idempotencyKey),
+        beforeBody: of(
+          ...identification,
+          ...named,
+          queryTenant,
+          ...authorization,
+          evaluatePrecondition,
+          precondition,
+          idempotencyKey,
+        ),
         afterBody: of(
           createRenewCredential(authenticators, of(...rights)),
           bodyTenant,
@@ -83,6 +92,7 @@ export function createStepLists({
         beforeBody: of(...identification, evaluatePrecondition),
         afterBody: of(
           createRenewCredential(authenticators, []),
+          ...named,
           ...authorization,
           precondition,
           idempotencyKey,

@@ -27,6 +27,20 @@ export class PathParams implements Params {
   }
 }
 
+/** Parameters of a query; of one that is given twice, which the reader of the query refuses, nothing is known. */
+export class QueryParams implements Params {
+  readonly #query: URLSearchParams;
+
+  constructor(query: string) {
+    this.#query = new URLSearchParams(query);
+  }
+
+  text({ name, localName }: ParamField): string | undefined {
+    const values = [name, localName].flatMap((of) => this.#query.getAll(of));
+    return values.length === 1 ? values[0] : undefined;
+  }
+}
+
 /** Fields of the request message; unset fields are empty. */
 export class MessageParams implements Params {
   readonly #message: Message;

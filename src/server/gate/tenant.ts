@@ -3,6 +3,7 @@ import { ServiceError } from "../../platform/errors.ts";
 import { isUuid } from "../../platform/value-rules.ts";
 import { inEveryPath } from "../policy.ts";
 import type { Policy } from "../policy.ts";
+import { QueryParams } from "./params.ts";
 import { holdsPower } from "./powers.ts";
 import type { Step } from "./step.ts";
 
@@ -25,6 +26,17 @@ export const tenant: Step = {
     // Outside the path, a value that is not a UUID names no organization; field validation refuses it.
     if (!isUuid(orgUuid) && !policy.pathFields.some(({ name }) => name === policy.tenant?.name)) return;
     throw new ServiceError(policy.tenantRow);
+  },
+};
+
+/** The same check before the body, where the query of a GET names the organization. */
+export const queryTenant: Step = {
+  name: "query-tenant",
+  applies: (policy) => policy.safe && bodyTenant.applies(policy),
+  run(policy, call) {
+    const url = call.request.url ?? "";
+    const mark = url.indexOf("?");
+    if (mark >= 0) void tenant.run(policy, call, new QueryParams(url.slice(mark + 1)));
   },
 };
 
