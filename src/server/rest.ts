@@ -4,6 +4,7 @@ import {
   null_beside as nullBeside,
   nullable,
   omit_empty as omitEmpty,
+  omit_empty_beside as omitBeside,
 } from "../../gen/atrium/options/v1/options_pb.ts";
 import { mustBeFilled, presentLists } from "../platform/validation.ts";
 import { createTranscoder } from "../transcoding/index.ts";
@@ -40,7 +41,7 @@ export function restTranscoder(options: RestOptions): Transcoder {
     nullable: printsNull,
     present: presentLists,
     filled: mustBeFilled,
-    omitEmpty: (field) => hasOption(field, omitEmpty) && getOption(field, omitEmpty),
+    omitEmpty: omitsEmpty,
     encoders: options.encoders,
     shutdownSignal: options.shutdownSignal,
     contextValues: options.currentCall,
@@ -86,8 +87,17 @@ function entries(rpcs: readonly CompiledRpc[]): ServiceEntry[] {
 /** Whether an absent field is printed as `null`, or the field beside which it is. */
 function printsNull(field: DescField): boolean | DescField {
   if (!hasOption(field, nullBeside)) return hasOption(field, nullable) && getOption(field, nullable);
-  const name = getOption(field, nullBeside);
+  return fieldBeside(field, getOption(field, nullBeside));
+}
+
+/** Whether an empty field is left out, or the field beside which it is. */
+function omitsEmpty(field: DescField): boolean | DescField {
+  if (!hasOption(field, omitBeside)) return hasOption(field, omitEmpty) && getOption(field, omitEmpty);
+  return fieldBeside(field, getOption(field, omitBeside));
+}
+
+function fieldBeside(field: DescField, name: string): DescField {
   const beside = field.parent.fields.find((other) => other.name === name);
-  if (beside === undefined) throw new Error(`${field.toString()} is null beside ${name}, which does not exist`);
+  if (beside === undefined) throw new Error(`an option of ${field.toString()} names ${name}, which does not exist`);
   return beside;
 }

@@ -139,8 +139,11 @@ export interface TranscoderOptions {
    * The list of a request may be absent from the JSON body, but not empty there; only for fields of the whole message.
    */
   filled?(field: DescField): boolean;
-  /** Leave the field out while it has its default value. */
-  omitEmpty?(field: DescField): boolean;
+  /**
+   * Leave the field out while it has its default value, or only where the returned field of the same message is
+   * present.
+   */
+  omitEmpty?(field: DescField): boolean | DescField;
   /**
    * Called after the match and before anything of the body is read. Throws to
    * refuse. `params` are the decoded path variables under their field paths

@@ -11,13 +11,6 @@ import type { Binding } from "../shape/contract-routes.ts";
 
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 });
 
-/** Lists without an order of their own, and why. */
-const UNSORTED: Readonly<Record<string, string>> = {
-  GetConfig: "one setting for each organization, by name",
-  ListAllOrganizations: "by name; it takes q alone",
-  ListUnmatchedPayments: "newest first: what an operator looks into",
-};
-
 let app: TestApp;
 let side: Side;
 beforeAll(async () => {
@@ -61,37 +54,30 @@ const itemsOf = ({ body }: Answer): Item[] => (body.data ?? body.apps) as Item[]
 const keyOf = (item: Item): string => JSON.stringify({ ...item, last_seen_at: undefined });
 const named = lists.map((binding) => [binding.rpc.name, binding] as const);
 
-it("every list of the contract names the fields it is sorted by, creation among them, and takes q", () => {
+it("every list of the contract names the fields it is sorted by, time or name among them, and takes q", () => {
   const wrong = named.filter(
-    ([name, binding]) =>
-      UNSORTED[name] === undefined &&
-      !(has(binding, "q") && sortsOf(binding).some((one) => /^(created_at|name)$/u.test(one))),
+    ([, binding]) =>
+      !(has(binding, "q") && sortsOf(binding).some((one) => /^(created_at|received_at|name)$/u.test(one))),
   );
   expect(wrong.map(([name]) => name)).toEqual([]);
 });
 
-it.each(named.filter(([name]) => UNSORTED[name] === undefined))(
-  "%s is sorted by each field that the contract names, and by no other",
-  async (_name, binding) => {
-    const read = await reader(binding);
-    for (const wrong of ["nothing", "--created_at", "created_at,name", "created_at desc"])
-      expect(outcome(await read({ sort: wrong }))).toBe("400 validation_error");
-    const all = new Set(itemsOf(await read({ limit: "200" })).map(keyOf));
-    for (const field of sortsOf(binding)) {
-      const answers = await Promise.all([
-        read({ sort: field, limit: "200" }),
-        read({ sort: `-${field}`, limit: "200" }),
-      ]);
-      expect(answers.map(({ status }) => status)).toEqual([200, 200]);
-      const [up = [], down = []] = answers.map(itemsOf);
-      // Audit queries add no events, but other reads may be recorded.
-      expect(up.length).toBeGreaterThanOrEqual(Math.min(all.size, 1));
-      const values = (items: Item[]) => items.map((item) => JSON.stringify(item[field] ?? "").toLowerCase());
-      expect(values(up)).toEqual(values(up).toSorted());
-      expect(values(down)).toEqual(values(down).toSorted().toReversed());
-    }
-  },
-);
+it.each(named)("%s is sorted by each field that the contract names, and by no other", async (_name, binding) => {
+  const read = await reader(binding);
+  for (const wrong of ["nothing", "--created_at", "created_at,name", "created_at desc"])
+    expect(outcome(await read({ sort: wrong }))).toBe("400 validation_error");
+  const all = new Set(itemsOf(await read({ limit: "200" })).map(keyOf));
+  for (const field of sortsOf(binding)) {
+    const answers = await Promise.all([read({ sort: field, limit: "200" }), read({ sort: `-${field}`, limit: "200" })]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    const [up = [], down = []] = answers.map(itemsOf);
+    // Audit queries add no events, but other reads may be recorded.
+    expect(up.length).toBeGreaterThanOrEqual(Math.min(all.size, 1));
+    const values = (items: Item[]) => items.map((item) => JSON.stringify(item[field] ?? "").toLowerCase());
+    expect(values(up)).toEqual(values(up).toSorted());
+    expect(values(down)).toEqual(values(down).toSorted().toReversed());
+  }
+});
 
 /** Members that `q` looks into, the first that an item has. */
 const TEXTS = ["name", "email", "url", "event_type", "key", "serial", "product", "spiffe_id", "type", "marketplace"];

@@ -50,6 +50,35 @@ it("a text finds names that contain it, without case and without wildcards", asy
   });
 });
 
+it("organizations are sorted by name or by when they were made, in either direction", async () => {
+  expect(await names("?sort=name")).toEqual(["Acme", "Alpha Works", "beta_works 100%"]);
+  expect(await names("?sort=-name")).toEqual(["beta_works 100%", "Alpha Works", "Acme"]);
+  const since = (query: string) =>
+    list(query).then(({ body }) => (body.data as { created_at: string }[]).map((one) => one.created_at));
+  const times = await since("?sort=created_at");
+  expect(times).toEqual(times.toSorted());
+  expect(await since("?sort=-created_at")).toEqual(times.toReversed());
+  expect((await list("?sort=-name&q=works&limit=1")).body).toMatchObject({
+    total: 2,
+    data: [{ name: "beta_works 100%", members: 1 }],
+  });
+  for (const sort of ["plan", "--name", "name desc"])
+    expect(outcome(await list(`?sort=${encodeURIComponent(sort)}`))).toBe("400 validation_error");
+});
+
+it("the settings of organizations are searched and sorted by name, and an empty page keeps its list", async () => {
+  const settings = async (query: string) => (await app.call("GET", `/api/operator/config${query}`, { token })).body;
+  const ids = async (query: string): Promise<string[]> =>
+    ((await settings(query)).data as { org_uuid: string }[]).map((one) => one.org_uuid);
+  const all = await ids("");
+  expect(all).toHaveLength(3);
+  expect(await ids("?sort=-name")).toEqual(all.toReversed());
+  expect(await ids("?q=ALPHA")).toEqual([alpha.org]);
+  expect(await settings("?q=nobody")).toEqual({ data: [], total: 0, limit: 50, offset: 0 });
+  expect(await settings("?offset=10000")).toEqual({ data: [], total: 3, limit: 50, offset: 10_000 });
+  expect(await settings(`?org_uuid=${alpha.org}`)).not.toHaveProperty("data");
+});
+
 it("pages and texts out of range are 400", async () => {
   for (const query of ["?limit=0", "?limit=201", "?offset=10001", `?q=${"x".repeat(201)}`, "?q=a&q=b"])
     expect(outcome(await list(query))).toMatch(/^400 /u);

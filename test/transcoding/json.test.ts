@@ -215,6 +215,16 @@ describe("Messages", () => {
     expect(JSON.parse(print(both))).toMatchObject({ created_at: "1970-01-01T00:00:00Z" });
   });
 
+  test("an empty list that is left out beside another field is printed where that one is absent", () => {
+    const { maybe } = EverythingSchema.field;
+    const omitEmpty = (field: DescField) => (field.fieldKind === "list" ? maybe : true);
+    const print = new Writers({ nullable: () => false, omitEmpty, registry }).message(EverythingSchema);
+    const lists = EverythingSchema.fields.filter(({ fieldKind }) => fieldKind === "list").map(({ name }) => name);
+    const printed = Object.keys(JSON.parse(print(create(EverythingSchema, {}))) as object);
+    expect(printed).toEqual(lists);
+    expect(JSON.parse(print(create(EverythingSchema, { maybe: "x" })))).toEqual({ maybe: "x" });
+  });
+
   test("nullable, omitEmpty and wire names have their effect on the output", async () => {
     await using app = await start();
     const reply = await app.call("POST", "/v1/echo", { body: '{"urn:example:thing":"u"}' });

@@ -1,5 +1,6 @@
-import { boundedCount, totalOf } from "../../platform/db/total.ts";
-import type { Total } from "../../platform/db/total.ts";
+import { byText, createdAt, readList } from "../../platform/db/list.ts";
+import type { Listed, ListSource } from "../../platform/db/list.ts";
+import type { Page } from "../../platform/db/paging.ts";
 import type { Database } from "../../platform/db/types.ts";
 
 /** An organization in the list of the installation. */
@@ -12,27 +13,35 @@ export interface OrganizationOverviewRow {
   createdAt: Date;
 }
 
-/** Live organizations whose name contains `$1` without case. The index `organizations_by_name` has names and order. */
-const found = `from organizations o
-  where o.deleted_at is null and strpos(lower(o.name), lower($1)) > 0 order by lower(o.name), o.uuid`;
-
-/** A page of the organizations whose name contains a text, by name. Members are counted for the page alone. */
-export async function pageOfOrganizations(
-  database: Database,
-  text: string,
-  limit: number,
-  offset: number,
-): Promise<OrganizationOverviewRow[]> {
-  const sql = `select page.uuid as "orgUuid", page.name, page.plan, page.created_at as "createdAt", (
-      select count(*)::int from memberships m where m.org_uuid = page.uuid and m.status <> 'removed') as members
-    from (select o.uuid, o.name, o.plan, o.created_at ${found} limit $2 offset $3) as page
-    order by lower(page.name), page.uuid`;
-  return database.prepared<OrganizationOverviewRow>("operator_organizations", sql, [text, limit, offset]);
+/** A page of the live organizations, in the orders of their two indexes. */
+export async function pageOfOrganizations(database: Database, page: Page): Promise<Listed<OrganizationOverviewRow>> {
+  const list: ListSource = {
+    name: "operator_organizations",
+    columns: 'o.uuid as "orgUuid", o.name, o.plan, o.created_at as "createdAt"',
+    from: "from organizations o where o.deleted_at is null",
+    params: [],
+    id: { sql: "o.uuid", type: "uuid" },
+    q: ["o.name"],
+    sort: { name: byText("o.name"), created_at: createdAt("o.") },
+    order: "name",
+    ties: "with",
+  };
+  const { rows, ...total } = await readList<Omit<OrganizationOverviewRow, "members">>(database, list, page);
+  const members = await countMembers(
+    database,
+    rows.map(({ orgUuid }) => orgUuid),
+  );
+  return { rows: rows.map((row) => ({ ...row, members: members.get(row.orgUuid) ?? 0 })), ...total };
 }
 
-/** How many organizations have a name that contains a text. */
-export async function countOrganizations(database: Database, text: string): Promise<Total> {
-  return totalOf(
-    await database.prepared<{ counted: number }>("operator_organizations_count", boundedCount(found), [text]),
+/** Members of organizations; counted for a page alone, since an offset would count those before it too. */
+async function countMembers(database: Database, orgUuids: readonly string[]): Promise<Map<string, number>> {
+  const counted = await database.prepared<{ orgUuid: string; members: number }>(
+    "operator_organization_members",
+    `select org.uuid as "orgUuid", (
+       select count(*)::int from memberships m where m.org_uuid = org.uuid and m.status <> 'removed') as members
+     from unnest($1::uuid[]) as org (uuid)`,
+    [orgUuids],
   );
+  return new Map(counted.map(({ orgUuid, members }) => [orgUuid, members]));
 }

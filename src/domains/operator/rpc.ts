@@ -25,13 +25,13 @@ export function operatorRpc(
     getConfig: async ({ orgUuid, ...window }) => {
       if (orgUuid) return printSettings(await settings.find(orgUuid.toLowerCase()));
       const page = pageOf(window);
-      const { data, ...total } = await settings.list(page);
-      return { data: data.map(printSettings), ...total, ...page };
+      const { rows, ...total } = await settings.list(page);
+      return { data: rows.map(printSettings), ...total, ...page };
     },
-    listAllOrganizations: async ({ q, ...window }) => {
-      const page = pageOf(window);
-      const { data, ...total } = await organizations.list(q ?? "", page);
-      return { data: data.map(printOrganization), ...total, ...page };
+    listAllOrganizations: async (request) => {
+      const page = pageOf(request);
+      const { rows, ...total } = await organizations.list(page);
+      return { data: rows.map(printOrganization), ...total, ...page };
     },
     getHealth: () => ({ status: "ok" }),
     getReadiness: async () => {

@@ -1,5 +1,6 @@
-import { boundedCount, totalOf } from "../../platform/db/total.ts";
-import type { Total } from "../../platform/db/total.ts";
+import { byText, readList } from "../../platform/db/list.ts";
+import type { Listed, ListSource } from "../../platform/db/list.ts";
+import type { Page } from "../../platform/db/paging.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 
 /** Settings of an organization as they are in force. */
@@ -26,16 +27,20 @@ export async function findSettings(database: Database, orgUuid: string): Promise
   return (await database.prepared<SettingsRow>("orgs_settings_one", sql, [orgUuid]))[0];
 }
 
-/** Settings of every live organization, by name. */
-export async function pageOfSettings(database: Database, limit: number, offset: number): Promise<SettingsRow[]> {
-  const sql = `select ${columns} ${from} order by lower(o.name), o.uuid limit $1 offset $2`;
-  return database.prepared<SettingsRow>("orgs_settings_page", sql, [limit, offset]);
-}
-
-/** How many live organizations there are. */
-export async function countSettings(database: Database): Promise<Total> {
-  const sql = boundedCount("from organizations where deleted_at is null order by lower(name), uuid");
-  return totalOf(await database.prepared<{ counted: number }>("orgs_settings_count", sql, []));
+/** A page of the settings of every live organization. */
+export function pageOfSettings(database: Database, page: Page): Promise<Listed<SettingsRow>> {
+  const list: ListSource = {
+    name: "orgs_settings_page",
+    columns,
+    from,
+    params: [],
+    id: { sql: "o.uuid", type: "uuid" },
+    q: ["o.name"],
+    sort: { name: byText("o.name") },
+    order: "name",
+    ties: "with",
+  };
+  return readList(database, list, page);
 }
 
 /** Sets how long audit events are retained, days. */

@@ -1,7 +1,7 @@
 import type { Clock } from "../../platform/clock.ts";
 import { dateOf } from "../../platform/clock.ts";
 import type { CallerContext } from "../../platform/context.ts";
-import type { Total } from "../../platform/db/total.ts";
+import type { Listed } from "../../platform/db/list.ts";
 import type { Page } from "../../platform/db/paging.ts";
 import type { Database } from "../../platform/db/types.ts";
 import { errors } from "../../platform/errors.ts";
@@ -63,14 +63,8 @@ export function createSettings({ database, clock, events, organizations }: Setti
       return found;
     },
 
-    /** A page of the settings of every organization, by name. */
-    async list({ limit, offset }: Page): Promise<{ data: SettingsRow[] } & Total> {
-      const [data, total] = await Promise.all([
-        store.pageOfSettings(database, limit, offset),
-        store.countSettings(database),
-      ]);
-      return { data, ...total };
-    },
+    /** A page of the settings of every organization. */
+    list: (page: Page): Promise<Listed<SettingsRow>> => store.pageOfSettings(database, page),
 
     /** Records when the plan enterprise ended: a longer retention stays for 30 days from then. */
     recordPlanEnds: (): Promise<number> => store.recordPlanEnds(database.background, dateOf(clock)),

@@ -9,8 +9,11 @@ import { wktWriter } from "./wkt-write.ts";
 export interface WriteOptions {
   /** Print `null` where the field is absent, or only where the returned field of the same message is present. */
   nullable(field: DescField): boolean | DescField;
-  /** Leave the field out while it has its default value. */
-  omitEmpty(field: DescField): boolean;
+  /**
+   * Leave the field out while it has its default value, or only where the returned field of the same message is
+   * present.
+   */
+  omitEmpty(field: DescField): boolean | DescField;
   /** Types `google.protobuf.Any` may hold. */
   readonly registry: Registry | undefined;
 }
@@ -59,8 +62,10 @@ export class Writers {
   field(field: DescField): WriteField {
     const { localName } = field;
     const write = this.value(field);
-    if (field.fieldKind === "list") return listWriter(localName, write, this.options.omitEmpty(field));
-    if (field.fieldKind === "map") return mapWriter(localName, write, this.options.omitEmpty(field));
+    const omit = this.options.omitEmpty(field);
+    const omits = omission(omit);
+    if (field.fieldKind === "list") return listWriter(localName, write, omits);
+    if (field.fieldKind === "map") return mapWriter(localName, write, omits);
     const absent = absentWriter(this.options.nullable(field));
     if (field.oneof !== undefined) {
       const group = field.oneof.localName;
@@ -76,12 +81,12 @@ export class Writers {
         return value !== undefined && Object.hasOwn(message, localName) ? write(value) : absent(message);
       };
     }
-    if (!this.options.omitEmpty(field)) return (message) => write(message[localName]);
+    if (omit === false) return (message) => write(message[localName]);
     let zero: unknown = field.fieldKind === "enum" ? field.enum.values[0]?.number : undefined;
     if (field.fieldKind === "scalar" && field.longAsString) zero = "0";
     return (message) => {
       const value = message[localName];
-      return isEmpty(value, zero) ? undefined : write(value);
+      return isEmpty(value, zero) && omits(message) ? undefined : write(value);
     };
   }
 
@@ -116,22 +121,30 @@ function absentWriter(nullable: boolean | DescField): WriteField {
   return () => text;
 }
 
-function listWriter(localName: string, write: WriteValue, omit: boolean): WriteField {
+/** Whether a message leaves out a field that is empty. */
+type Omits = (message: object) => boolean;
+
+function omission(omit: boolean | DescField): Omits {
+  if (typeof omit === "boolean") return () => omit;
+  return (message) => Object.hasOwn(message, omit.localName);
+}
+
+function listWriter(localName: string, write: WriteValue, omits: Omits): WriteField {
   return (message) => {
     const items = message[localName] as unknown[];
-    if (items.length === 0) return omit ? undefined : "[]";
+    if (items.length === 0) return omits(message) ? undefined : "[]";
     let out = "";
     for (const item of items) out += (out === "" ? "[" : ",") + write(item);
     return `${out}]`;
   };
 }
 
-function mapWriter(localName: string, write: WriteValue, omit: boolean): WriteField {
+function mapWriter(localName: string, write: WriteValue, omits: Omits): WriteField {
   return (message) => {
     const map = message[localName] as Record<string, unknown>;
     let out = "";
     for (const key of Object.keys(map)) out += `${out === "" ? "{" : ","}${quote(key)}:${write(map[key])}`;
-    return out === "" ? (omit ? undefined : "{}") : `${out}}`;
+    return out === "" ? (omits(message) ? undefined : "{}") : `${out}}`;
   };
 }
 

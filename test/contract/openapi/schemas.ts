@@ -5,6 +5,7 @@ import {
   null_beside as besideOption,
   nullable as nullableOption,
   omit_empty as omitOption,
+  omit_empty_beside as omitBesideOption,
 } from "../../../gen/atrium/options/v1/options_pb.ts";
 import { printedName } from "../../../src/transcoding/json/names.ts";
 import { commentOf } from "./comments.ts";
@@ -45,7 +46,8 @@ const hasPresence = (field: DescField): boolean =>
   field.fieldKind !== "list" && field.fieldKind !== "map" && field.presence !== FeatureSet_FieldPresence.IMPLICIT;
 
 const isNullable = (field: DescField): boolean => hasOption(field, nullableOption) && getOption(field, nullableOption);
-const omitsEmpty = (field: DescField): boolean => hasOption(field, omitOption) && getOption(field, omitOption);
+const omitsEmpty = (field: DescField): boolean =>
+  hasOption(field, omitBesideOption) || (hasOption(field, omitOption) && getOption(field, omitOption));
 
 /** Makes the schemas of messages, and collects those that are referred to. */
 export class Schemas {

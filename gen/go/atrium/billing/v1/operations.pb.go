@@ -256,7 +256,13 @@ type ListUnmatchedPaymentsRequest struct {
 	// Most items to answer, 1 to 200; 50 when it is left out.
 	Limit *uint32 `protobuf:"varint,1,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	// Items to skip, 0 to 10,000.
-	Offset        *uint32 `protobuf:"varint,2,opt,name=offset,proto3,oneof" json:"offset,omitempty"`
+	Offset *uint32 `protobuf:"varint,2,opt,name=offset,proto3,oneof" json:"offset,omitempty"`
+	// Only payments whose event id or type contains this text, without regard to
+	// case.
+	Q *string `protobuf:"bytes,3,opt,name=q,proto3,oneof" json:"q,omitempty"`
+	// Order: `received_at`, with `-` before it for descending order; the newest
+	// first when it is left out.
+	Sort          *string `protobuf:"bytes,4,opt,name=sort,proto3,oneof" json:"sort,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -303,6 +309,20 @@ func (x *ListUnmatchedPaymentsRequest) GetOffset() uint32 {
 		return *x.Offset
 	}
 	return 0
+}
+
+func (x *ListUnmatchedPaymentsRequest) GetQ() string {
+	if x != nil && x.Q != nil {
+		return *x.Q
+	}
+	return ""
+}
+
+func (x *ListUnmatchedPaymentsRequest) GetSort() string {
+	if x != nil && x.Sort != nil {
+		return *x.Sort
+	}
+	return ""
 }
 
 // A page of unmatched payments.
@@ -514,12 +534,16 @@ const file_atrium_billing_v1_operations_proto_rawDesc = "" +
 	"\x03_to\"1\n" +
 	"\x0eReconciliation\x12\x1f\n" +
 	"\vworkflow_id\x18\x01 \x01(\tR\n" +
-	"workflowId\"\x9b\x01\n" +
+	"workflowId\"\xf6\x01\n" +
 	"\x1cListUnmatchedPaymentsRequest\x121\n" +
 	"\x05limit\x18\x01 \x01(\rB\x16\xba\xbb\x18\x12)\x00\x00\x00\x00\x00\x00\xf0?1\x00\x00\x00\x00\x00\x00i@H\x00R\x05limit\x88\x01\x01\x123\n" +
-	"\x06offset\x18\x02 \x01(\rB\x16\xba\xbb\x18\x12)\x00\x00\x00\x00\x00\x00\x00\x001\x00\x00\x00\x00\x00\x88\xc3@H\x01R\x06offset\x88\x01\x01B\b\n" +
+	"\x06offset\x18\x02 \x01(\rB\x16\xba\xbb\x18\x12)\x00\x00\x00\x00\x00\x00\x00\x001\x00\x00\x00\x00\x00\x88\xc3@H\x01R\x06offset\x88\x01\x01\x12\x1a\n" +
+	"\x01q\x18\x03 \x01(\tB\a\xba\xbb\x18\x03\x18\xc8\x01H\x02R\x01q\x88\x01\x01\x12.\n" +
+	"\x04sort\x18\x04 \x01(\tB\x15\xba\xbb\x18\x11\"\x0f-?(received_at)H\x03R\x04sort\x88\x01\x01B\b\n" +
 	"\x06_limitB\t\n" +
-	"\a_offset\"\xe3\x01\n" +
+	"\a_offsetB\x04\n" +
+	"\x02_qB\a\n" +
+	"\x05_sort\"\xe3\x01\n" +
 	"\x1dListUnmatchedPaymentsResponse\x127\n" +
 	"\x04data\x18\x01 \x03(\v2#.atrium.billing.v1.UnmatchedPaymentR\x04data\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\rR\x05total\x12\x14\n" +

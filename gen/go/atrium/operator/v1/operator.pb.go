@@ -163,7 +163,11 @@ type GetConfigRequest struct {
 	// Most items to answer, 1 to 200; 50 when it is left out.
 	Limit *uint32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	// Items to skip, 0 to 10,000.
-	Offset        *uint32 `protobuf:"varint,3,opt,name=offset,proto3,oneof" json:"offset,omitempty"`
+	Offset *uint32 `protobuf:"varint,3,opt,name=offset,proto3,oneof" json:"offset,omitempty"`
+	// Only organizations whose name contains this text, without regard to case.
+	Q *string `protobuf:"bytes,4,opt,name=q,proto3,oneof" json:"q,omitempty"`
+	// Order: `name` of the organization, with `-` before it for descending order.
+	Sort          *string `protobuf:"bytes,5,opt,name=sort,proto3,oneof" json:"sort,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -219,6 +223,20 @@ func (x *GetConfigRequest) GetOffset() uint32 {
 	return 0
 }
 
+func (x *GetConfigRequest) GetQ() string {
+	if x != nil && x.Q != nil {
+		return *x.Q
+	}
+	return ""
+}
+
+func (x *GetConfigRequest) GetSort() string {
+	if x != nil && x.Sort != nil {
+		return *x.Sort
+	}
+	return ""
+}
+
 // Settings of one organization, or a page of them: either the first four members
 // are present or the last four.
 type GetConfigResponse struct {
@@ -231,7 +249,7 @@ type GetConfigResponse struct {
 	Plan *string `protobuf:"bytes,3,opt,name=plan,proto3,oneof" json:"plan,omitempty"`
 	// When the settings changed last; null where they are the defaults.
 	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=updated_at,json=updatedAt,proto3,oneof" json:"updated_at,omitempty"`
-	// The page, by name of the organization.
+	// The page, by name of the organization unless `sort` says otherwise.
 	Data []*OrgConfig `protobuf:"bytes,5,rep,name=data,proto3" json:"data,omitempty"`
 	// How many organizations there are.
 	Total *uint32 `protobuf:"varint,6,opt,name=total,proto3,oneof" json:"total,omitempty"`
@@ -347,7 +365,9 @@ type ListAllOrganizationsRequest struct {
 	// Most items to answer, 1 to 200; 50 when it is left out.
 	Limit *uint32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	// Items to skip, 0 to 10,000.
-	Offset        *uint32 `protobuf:"varint,3,opt,name=offset,proto3,oneof" json:"offset,omitempty"`
+	Offset *uint32 `protobuf:"varint,3,opt,name=offset,proto3,oneof" json:"offset,omitempty"`
+	// Order: `created_at` or `name`, with `-` before it for descending order.
+	Sort          *string `protobuf:"bytes,4,opt,name=sort,proto3,oneof" json:"sort,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -403,10 +423,17 @@ func (x *ListAllOrganizationsRequest) GetOffset() uint32 {
 	return 0
 }
 
+func (x *ListAllOrganizationsRequest) GetSort() string {
+	if x != nil && x.Sort != nil {
+		return *x.Sort
+	}
+	return ""
+}
+
 // A page of the organizations of the installation.
 type ListAllOrganizationsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The organizations, by name.
+	// The organizations, by name unless `sort` says otherwise.
 	Data []*OrganizationOverview `protobuf:"bytes,1,rep,name=data,proto3" json:"data,omitempty"`
 	// How many there are.
 	Total uint32 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
@@ -740,21 +767,26 @@ const file_atrium_operator_v1_operator_proto_rawDesc = "" +
 	"\x10SetConfigRequest\x12#\n" +
 	"\borg_uuid\x18\x01 \x01(\tB\b\xba\xbb\x18\x04\b\x01@\x01R\aorgUuid\x12O\n" +
 	"\x14audit_retention_days\x18\x02 \x01(\rB\x18\xba\xbb\x18\x14\b\x01)\x00\x00\x00\x00\x00\x80V@1\x00\x00\x00\x00\x00\xd0v@H\x00R\x12auditRetentionDays\x88\x01\x01B\x17\n" +
-	"\x15_audit_retention_days\"\xc4\x01\n" +
+	"\x15_audit_retention_days\"\x98\x02\n" +
 	"\x10GetConfigRequest\x12&\n" +
 	"\borg_uuid\x18\x01 \x01(\tB\x06\xba\xbb\x18\x02@\x01H\x00R\aorgUuid\x88\x01\x01\x121\n" +
 	"\x05limit\x18\x02 \x01(\rB\x16\xba\xbb\x18\x12)\x00\x00\x00\x00\x00\x00\xf0?1\x00\x00\x00\x00\x00\x00i@H\x01R\x05limit\x88\x01\x01\x123\n" +
-	"\x06offset\x18\x03 \x01(\rB\x16\xba\xbb\x18\x12)\x00\x00\x00\x00\x00\x00\x00\x001\x00\x00\x00\x00\x00\x88\xc3@H\x02R\x06offset\x88\x01\x01B\v\n" +
+	"\x06offset\x18\x03 \x01(\rB\x16\xba\xbb\x18\x12)\x00\x00\x00\x00\x00\x00\x00\x001\x00\x00\x00\x00\x00\x88\xc3@H\x02R\x06offset\x88\x01\x01\x12\x1a\n" +
+	"\x01q\x18\x04 \x01(\tB\a\xba\xbb\x18\x03\x18\xc8\x01H\x03R\x01q\x88\x01\x01\x12'\n" +
+	"\x04sort\x18\x05 \x01(\tB\x0e\xba\xbb\x18\n" +
+	"\"\b-?(name)H\x04R\x04sort\x88\x01\x01B\v\n" +
 	"\t_org_uuidB\b\n" +
 	"\x06_limitB\t\n" +
-	"\a_offset\"\x81\x04\n" +
+	"\a_offsetB\x04\n" +
+	"\x02_qB\a\n" +
+	"\x05_sort\"\x89\x04\n" +
 	"\x11GetConfigResponse\x12\x1e\n" +
 	"\borg_uuid\x18\x01 \x01(\tH\x00R\aorgUuid\x88\x01\x01\x125\n" +
 	"\x14audit_retention_days\x18\x02 \x01(\rH\x01R\x12auditRetentionDays\x88\x01\x01\x12\x17\n" +
 	"\x04plan\x18\x03 \x01(\tH\x02R\x04plan\x88\x01\x01\x12L\n" +
 	"\n" +
-	"updated_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampB\fڻ\x18\borg_uuidH\x03R\tupdatedAt\x88\x01\x01\x127\n" +
-	"\x04data\x18\x05 \x03(\v2\x1d.atrium.operator.v1.OrgConfigB\x04Ȼ\x18\x01R\x04data\x12\x19\n" +
+	"updated_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampB\fڻ\x18\borg_uuidH\x03R\tupdatedAt\x88\x01\x01\x12?\n" +
+	"\x04data\x18\x05 \x03(\v2\x1d.atrium.operator.v1.OrgConfigB\f\xe2\xbb\x18\borg_uuidR\x04data\x12\x19\n" +
 	"\x05total\x18\x06 \x01(\rH\x04R\x05total\x88\x01\x01\x12\x19\n" +
 	"\x05limit\x18\a \x01(\rH\x05R\x05limit\x88\x01\x01\x12\x1b\n" +
 	"\x06offset\x18\b \x01(\rH\x06R\x06offset\x88\x01\x01\x12/\n" +
@@ -766,14 +798,16 @@ const file_atrium_operator_v1_operator_proto_rawDesc = "" +
 	"\x06_totalB\b\n" +
 	"\x06_limitB\t\n" +
 	"\a_offsetB\x14\n" +
-	"\x12_total_is_estimate\"\xbc\x01\n" +
+	"\x12_total_is_estimate\"\xf9\x01\n" +
 	"\x1bListAllOrganizationsRequest\x12\x1a\n" +
 	"\x01q\x18\x01 \x01(\tB\a\xba\xbb\x18\x03\x18\xc8\x01H\x00R\x01q\x88\x01\x01\x121\n" +
 	"\x05limit\x18\x02 \x01(\rB\x16\xba\xbb\x18\x12)\x00\x00\x00\x00\x00\x00\xf0?1\x00\x00\x00\x00\x00\x00i@H\x01R\x05limit\x88\x01\x01\x123\n" +
-	"\x06offset\x18\x03 \x01(\rB\x16\xba\xbb\x18\x12)\x00\x00\x00\x00\x00\x00\x00\x001\x00\x00\x00\x00\x00\x88\xc3@H\x02R\x06offset\x88\x01\x01B\x04\n" +
+	"\x06offset\x18\x03 \x01(\rB\x16\xba\xbb\x18\x12)\x00\x00\x00\x00\x00\x00\x00\x001\x00\x00\x00\x00\x00\x88\xc3@H\x02R\x06offset\x88\x01\x01\x122\n" +
+	"\x04sort\x18\x04 \x01(\tB\x19\xba\xbb\x18\x15\"\x13-?(created_at|name)H\x03R\x04sort\x88\x01\x01B\x04\n" +
 	"\x02_qB\b\n" +
 	"\x06_limitB\t\n" +
-	"\a_offset\"\xe7\x01\n" +
+	"\a_offsetB\a\n" +
+	"\x05_sort\"\xe7\x01\n" +
 	"\x1cListAllOrganizationsResponse\x12<\n" +
 	"\x04data\x18\x01 \x03(\v2(.atrium.operator.v1.OrganizationOverviewR\x04data\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\rR\x05total\x12\x14\n" +

@@ -980,6 +980,14 @@ var file_atrium_options_v1_options_proto_extTypes = []protoimpl.ExtensionInfo{
 		Tag:           "bytes,50107,opt,name=null_beside",
 		Filename:      "atrium/options/v1/options.proto",
 	},
+	{
+		ExtendedType:  (*descriptorpb.FieldOptions)(nil),
+		ExtensionType: (*string)(nil),
+		Field:         50108,
+		Name:          "atrium.options.v1.omit_empty_beside",
+		Tag:           "bytes,50108,opt,name=omit_empty_beside",
+		Filename:      "atrium/options/v1/options.proto",
+	},
 }
 
 // Extension fields to descriptorpb.MethodOptions.
@@ -1018,6 +1026,11 @@ var (
 	//
 	// optional string null_beside = 50107;
 	E_NullBeside = &file_atrium_options_v1_options_proto_extTypes[6]
+	// REST leaves the field out while it has its default value and the field of
+	// this name in the same message is present.
+	//
+	// optional string omit_empty_beside = 50108;
+	E_OmitEmptyBeside = &file_atrium_options_v1_options_proto_extTypes[7]
 )
 
 var File_atrium_options_v1_options_proto protoreflect.FileDescriptor
@@ -1136,7 +1149,8 @@ const file_atrium_options_v1_options_proto_rawDesc = "" +
 	"\n" +
 	"omit_empty\x12\x1d.google.protobuf.FieldOptions\x18\xb9\x87\x03 \x01(\bR\tomitEmpty:@\n" +
 	"\vnull_beside\x12\x1d.google.protobuf.FieldOptions\x18\xbb\x87\x03 \x01(\tR\n" +
-	"nullBesideBX\n" +
+	"nullBeside:K\n" +
+	"\x11omit_empty_beside\x12\x1d.google.protobuf.FieldOptions\x18\xbc\x87\x03 \x01(\tR\x0fomitEmptyBesideBX\n" +
 	"\x15com.atrium.options.v1P\x01Z)atrium/gen/go/atrium/options/v1;optionsv1\xaa\x02\x11Atrium.Options.V1b\x06proto3"
 
 var (
@@ -1180,14 +1194,15 @@ var file_atrium_options_v1_options_proto_depIdxs = []int32{
 	10, // 10: atrium.options.v1.nullable:extendee -> google.protobuf.FieldOptions
 	10, // 11: atrium.options.v1.omit_empty:extendee -> google.protobuf.FieldOptions
 	10, // 12: atrium.options.v1.null_beside:extendee -> google.protobuf.FieldOptions
-	5,  // 13: atrium.options.v1.access:type_name -> atrium.options.v1.Access
-	6,  // 14: atrium.options.v1.rest:type_name -> atrium.options.v1.Rest
-	7,  // 15: atrium.options.v1.errors:type_name -> atrium.options.v1.Errors
-	8,  // 16: atrium.options.v1.rules:type_name -> atrium.options.v1.Rules
-	17, // [17:17] is the sub-list for method output_type
-	17, // [17:17] is the sub-list for method input_type
-	13, // [13:17] is the sub-list for extension type_name
-	6,  // [6:13] is the sub-list for extension extendee
+	10, // 13: atrium.options.v1.omit_empty_beside:extendee -> google.protobuf.FieldOptions
+	5,  // 14: atrium.options.v1.access:type_name -> atrium.options.v1.Access
+	6,  // 15: atrium.options.v1.rest:type_name -> atrium.options.v1.Rest
+	7,  // 16: atrium.options.v1.errors:type_name -> atrium.options.v1.Errors
+	8,  // 17: atrium.options.v1.rules:type_name -> atrium.options.v1.Rules
+	18, // [18:18] is the sub-list for method output_type
+	18, // [18:18] is the sub-list for method input_type
+	14, // [14:18] is the sub-list for extension type_name
+	6,  // [6:14] is the sub-list for extension extendee
 	0,  // [0:6] is the sub-list for field type_name
 }
 
@@ -1204,7 +1219,7 @@ func file_atrium_options_v1_options_proto_init() {
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_atrium_options_v1_options_proto_rawDesc), len(file_atrium_options_v1_options_proto_rawDesc)),
 			NumEnums:      5,
 			NumMessages:   4,
-			NumExtensions: 7,
+			NumExtensions: 8,
 			NumServices:   0,
 		},
 		GoTypes:           file_atrium_options_v1_options_proto_goTypes,

@@ -156,28 +156,48 @@ class ListUnmatchedPaymentsRequest(_message.Message):
 
     LIMIT_FIELD_NUMBER: _builtins.int
     OFFSET_FIELD_NUMBER: _builtins.int
+    Q_FIELD_NUMBER: _builtins.int
+    SORT_FIELD_NUMBER: _builtins.int
     limit: _builtins.int
     """Most items to answer, 1 to 200; 50 when it is left out."""
     offset: _builtins.int
     """Items to skip, 0 to 10,000."""
+    q: _builtins.str
+    """Only payments whose event id or type contains this text, without regard to
+    case.
+    """
+    sort: _builtins.str
+    """Order: `received_at`, with `-` before it for descending order; the newest
+    first when it is left out.
+    """
     def __init__(
         self,
         *,
         limit: _builtins.int | None = ...,
         offset: _builtins.int | None = ...,
+        q: _builtins.str | None = ...,
+        sort: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_limit", b"_limit", "_offset", b"_offset", "limit", b"limit", "offset", b"offset"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_limit", b"_limit", "_offset", b"_offset", "_q", b"_q", "_sort", b"_sort", "limit", b"limit", "offset", b"offset", "q", b"q", "sort", b"sort"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_limit", b"_limit", "_offset", b"_offset", "limit", b"limit", "offset", b"offset"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_limit", b"_limit", "_offset", b"_offset", "_q", b"_q", "_sort", b"_sort", "limit", b"limit", "offset", b"offset", "q", b"q", "sort", b"sort"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__limit: _TypeAlias = _typing.Literal["limit"]  # noqa: Y015
     _WhichOneofArgType__limit: _TypeAlias = _typing.Literal["_limit", b"_limit"]  # noqa: Y015
     _WhichOneofReturnType__offset: _TypeAlias = _typing.Literal["offset"]  # noqa: Y015
     _WhichOneofArgType__offset: _TypeAlias = _typing.Literal["_offset", b"_offset"]  # noqa: Y015
+    _WhichOneofReturnType__q: _TypeAlias = _typing.Literal["q"]  # noqa: Y015
+    _WhichOneofArgType__q: _TypeAlias = _typing.Literal["_q", b"_q"]  # noqa: Y015
+    _WhichOneofReturnType__sort: _TypeAlias = _typing.Literal["sort"]  # noqa: Y015
+    _WhichOneofArgType__sort: _TypeAlias = _typing.Literal["_sort", b"_sort"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__limit) -> _WhichOneofReturnType__limit | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__offset) -> _WhichOneofReturnType__offset | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__q) -> _WhichOneofReturnType__q | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__sort) -> _WhichOneofReturnType__sort | None: ...
 
 Global___ListUnmatchedPaymentsRequest: _TypeAlias = ListUnmatchedPaymentsRequest  # noqa: Y015
 

@@ -59,7 +59,7 @@ class OperatorService(Protocol):
 
     async def list_all_organizations(self, request: ListAllOrganizationsRequest, ctx: RequestContext[ListAllOrganizationsRequest, ListAllOrganizationsResponse], /) -> ListAllOrganizationsResponse:
         """
-        Lists the organizations of the installation by name, for platform admins.
+        Lists the organizations of the installation, for platform admins.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -267,7 +267,7 @@ class OperatorServiceClient(ConnectClient):
         use_get: bool = False,
     ) -> ListAllOrganizationsResponse:
         """
-        Lists the organizations of the installation by name, for platform admins.
+        Lists the organizations of the installation, for platform admins.
         """
         return await self.execute_unary(
             request=request,
@@ -385,7 +385,7 @@ class OperatorServiceSync(Protocol):
 
     def list_all_organizations(self, request: ListAllOrganizationsRequest, ctx: RequestContext[ListAllOrganizationsRequest, ListAllOrganizationsResponse], /) -> ListAllOrganizationsResponse:
         """
-        Lists the organizations of the installation by name, for platform admins.
+        Lists the organizations of the installation, for platform admins.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -591,7 +591,7 @@ class OperatorServiceClientSync(ConnectClientSync):
         use_get: bool = False,
     ) -> ListAllOrganizationsResponse:
         """
-        Lists the organizations of the installation by name, for platform admins.
+        Lists the organizations of the installation, for platform admins.
         """
         return self.execute_unary(
             request=request,

@@ -94,22 +94,30 @@ class GetConfigRequest(_message.Message):
     ORG_UUID_FIELD_NUMBER: _builtins.int
     LIMIT_FIELD_NUMBER: _builtins.int
     OFFSET_FIELD_NUMBER: _builtins.int
+    Q_FIELD_NUMBER: _builtins.int
+    SORT_FIELD_NUMBER: _builtins.int
     org_uuid: _builtins.str
     """One organization; all, a page at a time, when it is left out."""
     limit: _builtins.int
     """Most items to answer, 1 to 200; 50 when it is left out."""
     offset: _builtins.int
     """Items to skip, 0 to 10,000."""
+    q: _builtins.str
+    """Only organizations whose name contains this text, without regard to case."""
+    sort: _builtins.str
+    """Order: `name` of the organization, with `-` before it for descending order."""
     def __init__(
         self,
         *,
         org_uuid: _builtins.str | None = ...,
         limit: _builtins.int | None = ...,
         offset: _builtins.int | None = ...,
+        q: _builtins.str | None = ...,
+        sort: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_limit", b"_limit", "_offset", b"_offset", "_org_uuid", b"_org_uuid", "limit", b"limit", "offset", b"offset", "org_uuid", b"org_uuid"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_limit", b"_limit", "_offset", b"_offset", "_org_uuid", b"_org_uuid", "_q", b"_q", "_sort", b"_sort", "limit", b"limit", "offset", b"offset", "org_uuid", b"org_uuid", "q", b"q", "sort", b"sort"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_limit", b"_limit", "_offset", b"_offset", "_org_uuid", b"_org_uuid", "limit", b"limit", "offset", b"offset", "org_uuid", b"org_uuid"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_limit", b"_limit", "_offset", b"_offset", "_org_uuid", b"_org_uuid", "_q", b"_q", "_sort", b"_sort", "limit", b"limit", "offset", b"offset", "org_uuid", b"org_uuid", "q", b"q", "sort", b"sort"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__limit: _TypeAlias = _typing.Literal["limit"]  # noqa: Y015
     _WhichOneofArgType__limit: _TypeAlias = _typing.Literal["_limit", b"_limit"]  # noqa: Y015
@@ -117,12 +125,20 @@ class GetConfigRequest(_message.Message):
     _WhichOneofArgType__offset: _TypeAlias = _typing.Literal["_offset", b"_offset"]  # noqa: Y015
     _WhichOneofReturnType__org_uuid: _TypeAlias = _typing.Literal["org_uuid"]  # noqa: Y015
     _WhichOneofArgType__org_uuid: _TypeAlias = _typing.Literal["_org_uuid", b"_org_uuid"]  # noqa: Y015
+    _WhichOneofReturnType__q: _TypeAlias = _typing.Literal["q"]  # noqa: Y015
+    _WhichOneofArgType__q: _TypeAlias = _typing.Literal["_q", b"_q"]  # noqa: Y015
+    _WhichOneofReturnType__sort: _TypeAlias = _typing.Literal["sort"]  # noqa: Y015
+    _WhichOneofArgType__sort: _TypeAlias = _typing.Literal["_sort", b"_sort"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__limit) -> _WhichOneofReturnType__limit | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__offset) -> _WhichOneofReturnType__offset | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__org_uuid) -> _WhichOneofReturnType__org_uuid | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__q) -> _WhichOneofReturnType__q | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__sort) -> _WhichOneofReturnType__sort | None: ...
 
 Global___GetConfigRequest: _TypeAlias = GetConfigRequest  # noqa: Y015
 
@@ -165,7 +181,7 @@ class GetConfigResponse(_message.Message):
 
     @_builtins.property
     def data(self) -> _containers.RepeatedCompositeFieldContainer[Global___OrgConfig]:
-        """The page, by name of the organization."""
+        """The page, by name of the organization unless `sort` says otherwise."""
 
     def __init__(
         self,
@@ -228,22 +244,26 @@ class ListAllOrganizationsRequest(_message.Message):
     Q_FIELD_NUMBER: _builtins.int
     LIMIT_FIELD_NUMBER: _builtins.int
     OFFSET_FIELD_NUMBER: _builtins.int
+    SORT_FIELD_NUMBER: _builtins.int
     q: _builtins.str
     """Only organizations whose name contains this, compared without case."""
     limit: _builtins.int
     """Most items to answer, 1 to 200; 50 when it is left out."""
     offset: _builtins.int
     """Items to skip, 0 to 10,000."""
+    sort: _builtins.str
+    """Order: `created_at` or `name`, with `-` before it for descending order."""
     def __init__(
         self,
         *,
         q: _builtins.str | None = ...,
         limit: _builtins.int | None = ...,
         offset: _builtins.int | None = ...,
+        sort: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_limit", b"_limit", "_offset", b"_offset", "_q", b"_q", "limit", b"limit", "offset", b"offset", "q", b"q"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_limit", b"_limit", "_offset", b"_offset", "_q", b"_q", "_sort", b"_sort", "limit", b"limit", "offset", b"offset", "q", b"q", "sort", b"sort"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_limit", b"_limit", "_offset", b"_offset", "_q", b"_q", "limit", b"limit", "offset", b"offset", "q", b"q"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_limit", b"_limit", "_offset", b"_offset", "_q", b"_q", "_sort", b"_sort", "limit", b"limit", "offset", b"offset", "q", b"q", "sort", b"sort"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__limit: _TypeAlias = _typing.Literal["limit"]  # noqa: Y015
     _WhichOneofArgType__limit: _TypeAlias = _typing.Literal["_limit", b"_limit"]  # noqa: Y015
@@ -251,12 +271,16 @@ class ListAllOrganizationsRequest(_message.Message):
     _WhichOneofArgType__offset: _TypeAlias = _typing.Literal["_offset", b"_offset"]  # noqa: Y015
     _WhichOneofReturnType__q: _TypeAlias = _typing.Literal["q"]  # noqa: Y015
     _WhichOneofArgType__q: _TypeAlias = _typing.Literal["_q", b"_q"]  # noqa: Y015
+    _WhichOneofReturnType__sort: _TypeAlias = _typing.Literal["sort"]  # noqa: Y015
+    _WhichOneofArgType__sort: _TypeAlias = _typing.Literal["_sort", b"_sort"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__limit) -> _WhichOneofReturnType__limit | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__offset) -> _WhichOneofReturnType__offset | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__q) -> _WhichOneofReturnType__q | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__sort) -> _WhichOneofReturnType__sort | None: ...
 
 Global___ListAllOrganizationsRequest: _TypeAlias = ListAllOrganizationsRequest  # noqa: Y015
 
@@ -283,7 +307,7 @@ class ListAllOrganizationsResponse(_message.Message):
     """
     @_builtins.property
     def data(self) -> _containers.RepeatedCompositeFieldContainer[Global___OrganizationOverview]:
-        """The organizations, by name."""
+        """The organizations, by name unless `sort` says otherwise."""
 
     def __init__(
         self,

@@ -569,6 +569,7 @@ RULES_FIELD_NUMBER: _builtins.int
 NULLABLE_FIELD_NUMBER: _builtins.int
 OMIT_EMPTY_FIELD_NUMBER: _builtins.int
 NULL_BESIDE_FIELD_NUMBER: _builtins.int
+OMIT_EMPTY_BESIDE_FIELD_NUMBER: _builtins.int
 access: _extension_dict._ExtensionFieldDescriptor[_descriptor_pb2.MethodOptions, Global___Access]
 """Who may call."""
 rest: _extension_dict._ExtensionFieldDescriptor[_descriptor_pb2.MethodOptions, Global___Rest]
@@ -586,4 +587,8 @@ fields are otherwise printed.
 null_beside: _extension_dict._ExtensionFieldDescriptor[_descriptor_pb2.FieldOptions, _builtins.str]
 """REST prints `null` where the field is absent and the field of this name in
 the same message is present.
+"""
+omit_empty_beside: _extension_dict._ExtensionFieldDescriptor[_descriptor_pb2.FieldOptions, _builtins.str]
+"""REST leaves the field out while it has its default value and the field of
+this name in the same message is present.
 """

@@ -63,7 +63,7 @@ type OperatorServiceClient interface {
 	// Reads the settings: of one organization, with `org_uuid` (404
 	// `not_found`), else a page of all organizations' in `data`.
 	GetConfig(context.Context, *v1.GetConfigRequest) (*v1.GetConfigResponse, error)
-	// Lists the organizations of the installation by name, for platform admins.
+	// Lists the organizations of the installation, for platform admins.
 	ListAllOrganizations(context.Context, *v1.ListAllOrganizationsRequest) (*v1.ListAllOrganizationsResponse, error)
 	// Answers while the process lives.
 	GetHealth(context.Context, *v1.GetHealthRequest) (*v1.Health, error)
@@ -205,7 +205,7 @@ type OperatorServiceHandler interface {
 	// Reads the settings: of one organization, with `org_uuid` (404
 	// `not_found`), else a page of all organizations' in `data`.
 	GetConfig(context.Context, *v1.GetConfigRequest) (*v1.GetConfigResponse, error)
-	// Lists the organizations of the installation by name, for platform admins.
+	// Lists the organizations of the installation, for platform admins.
 	ListAllOrganizations(context.Context, *v1.ListAllOrganizationsRequest) (*v1.ListAllOrganizationsResponse, error)
 	// Answers while the process lives.
 	GetHealth(context.Context, *v1.GetHealthRequest) (*v1.Health, error)
