@@ -10,7 +10,8 @@ import { createPasswordHasher } from "../platform/crypto/password.ts";
 import { checkInstanceKey } from "../platform/crypto/key-check.ts";
 import { createCursors } from "../platform/cursors.ts";
 import { createSealer } from "../platform/crypto/sealed.ts";
-import { createOutbox, openDatabase, OUTBOX } from "../platform/db/index.ts";
+import { connectionFailure, createOutbox, openDatabase, OUTBOX } from "../platform/db/index.ts";
+import { isAway } from "../platform/db/failure.ts";
 import type { OpenDatabase } from "../platform/db/index.ts";
 import { createIdempotencyStore } from "../platform/idempotency.ts";
 import { limiterDatabase, createLimiter } from "../platform/limits/index.ts";
@@ -19,6 +20,7 @@ import { createGuardedClient } from "../platform/outgoing/client.ts";
 import { createMailbox, noMail } from "../platform/outgoing/mailbox.ts";
 import { createMailHandler, mailRetry, MAIL_SEND } from "../platform/outgoing/mail-outbox.ts";
 import { retryWhileUnavailable } from "../platform/retry.ts";
+import { StartError } from "../platform/start-error.ts";
 import type { Poller } from "../platform/poller.ts";
 import { createTemporalClient } from "../platform/temporal/client.ts";
 import { createWorkflowStarter, TASK_QUEUE } from "../platform/temporal/workflows.ts";
@@ -165,8 +167,13 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
   const stopWorking = (graceMs: number) =>
     Promise.all([...pollers.map((poller) => poller.drain(graceMs)), worker.stop()]);
 
+  /** Whether the database has accepted a connection. */
+  let connected = false;
+
   /** What has to be in the database before anybody calls; can be done again. */
   async function first(): Promise<boolean> {
+    await database.prepared("start_connect", "select 1 as one", []);
+    connected = true;
     await checkInstanceKey({ database, clock, sealer, opensStored: domains.signingKeys.signing.opensInstanceKey });
     await domains.signingKeys.signing.ensureInstanceKey();
     await domains.vault.seal.checkMasterKey();
@@ -174,6 +181,18 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
       return domains.login.bootstrap({ orgName: bootstrap.org, email: bootstrap.email, password: bootstrap.password });
     if (await domains.login.isEmpty()) log.warn(EMPTY);
     return false;
+  }
+
+  /** {@link first}, and an error of one line for a database that refuses connections or stays away. */
+  async function prepare(): Promise<boolean> {
+    try {
+      return await retryWhileUnavailable(first, START_MS);
+    } catch (error) {
+      if (error instanceof StartError) throw error;
+      const { databaseUrl } = infrastructure;
+      if (isAway(error)) throw connectionFailure(databaseUrl, (error as Error).cause ?? error, START_MS);
+      throw connected ? error : connectionFailure(databaseUrl, error, 0);
+    }
   }
 
   /** Where mutual TLS is served, and by which certificate. */
@@ -187,7 +206,7 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
   return {
     async start() {
       await observation.start();
-      const bootstrapped = await retryWhileUnavailable(first, START_MS);
+      const bootstrapped = await prepare();
       if (works) {
         const stops = [
           database.onWake(OUTBOX, () => dispatcher.nudge()),

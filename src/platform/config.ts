@@ -1,3 +1,4 @@
+import { createSecureContext } from "node:tls";
 import { parseEmail } from "./email.ts";
 import { LOG_LEVELS } from "./log.ts";
 import { parseDuration, Reader } from "./config/reader.ts";
@@ -154,7 +155,17 @@ function readTls(read: Reader): Config["tls"] {
   read.allOrNone("SERVICE_TLS_CERT", "SERVICE_TLS_KEY");
   const cert = read.pem("SERVICE_TLS_CERT");
   const key = read.pem("SERVICE_TLS_KEY");
-  return cert !== undefined && key !== undefined ? { cert, key } : undefined;
+  if (cert === undefined || key === undefined) return undefined;
+  try {
+    createSecureContext({ cert, key });
+  } catch (error) {
+    // The text of OpenSSL names the fault and repeats nothing of the key.
+    const { reason, message } = error as Error & { reason?: string };
+    read.problem(
+      `SERVICE_TLS_CERT and SERVICE_TLS_KEY are not a certificate and its private key (${reason ?? message})`,
+    );
+  }
+  return { cert, key };
 }
 
 /** Uses the names of Temporal's own tools: `_PATH` is the path of a PEM file, `_DATA` its text. */

@@ -142,6 +142,15 @@ test.each([
     /PORT[^]*SERVICE_NIX|SERVICE_NIX[^]*PORT/,
   ],
   [
+    "a certificate that is none",
+    {
+      SERVICE_TLS_CERT: "-----BEGIN CERTIFICATE-----\nnonsense\n-----END CERTIFICATE-----",
+      SERVICE_TLS_KEY: "-----BEGIN PRIVATE KEY-----\nnonsense\n-----END PRIVATE KEY-----",
+    },
+    [],
+    /SERVICE_TLS_CERT and SERVICE_TLS_KEY are not a certificate and its private key/,
+  ],
+  [
     "an unknown role",
     {},
     ["nix"],

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { ConfigError, parseDuration, readConfig } from "../../src/platform/config.ts";
 import type { Environment } from "../../src/platform/config.ts";
+import { makeIdentity } from "../outgoing/identity.ts";
 
 const production: Environment = {
   SERVICE_PROFILE: "production",
@@ -215,6 +216,38 @@ describe("readConfig", () => {
     expect(config.previousInstanceKey).toHaveLength(32);
     expect(config.previousMasterKey).toHaveLength(32);
     expect(problems({ SERVICE_CONSOLE_IDLE: "4m" })).toHaveLength(1);
+  });
+
+  test("a certificate and a key that do not belong together, or are none, are a problem that names both", async () => {
+    const [one, other] = await Promise.all([makeIdentity("localhost"), makeIdentity("localhost")]);
+    expect(readConfig({ SERVICE_TLS_CERT: one.cert, SERVICE_TLS_KEY: one.key }).tls).toEqual({
+      cert: one.cert.trim(),
+      key: one.key.trim(),
+    });
+    const noPem = "-----BEGIN CERTIFICATE-----\nnonsense\n-----END CERTIFICATE-----\n";
+    for (const [cert, key] of [
+      [one.cert, other.key],
+      [noPem, one.key],
+      [one.cert, one.cert],
+    ] as const) {
+      const found = problems({ SERVICE_TLS_CERT: cert, SERVICE_TLS_KEY: key, PORT: "eighty" });
+      expect(found).toEqual([
+        expect.stringMatching(/^PORT: /u),
+        expect.stringMatching(/^SERVICE_TLS_CERT and SERVICE_TLS_KEY are not a certificate and its private key \(/u),
+      ]);
+      expect(found.join("\n")).not.toContain("MIG");
+    }
+  });
+
+  test("trusted proxies are whole addresses, not the short forms of inet_aton", () => {
+    for (const bad of ["1", "10/8", "10.1/16", "0x7f.1", "010.0.0.1", "10.0.0.0/8/8", "10.0.0.0/", "::g", "proxy"])
+      expect(problems({ SERVICE_TRUSTED_PROXIES: `192.0.2.7,${bad}` }), bad).toEqual([
+        `SERVICE_TRUSTED_PROXIES: "${bad}" is not an address or a network such as 10.0.0.0/8`,
+      ]);
+    expect(readConfig({ SERVICE_TRUSTED_PROXIES: "fd00::/8,::ffff:192.0.2.7" }).trustedProxies).toEqual([
+      "fd00::/8",
+      "192.0.2.7/32",
+    ]);
   });
 
   test("durations are parsed in each unit", () => {

@@ -1,5 +1,6 @@
 import ipaddr from "ipaddr.js";
 import { readFileSync } from "node:fs";
+import { isIP } from "node:net";
 import type { HostPort } from "../outgoing/guard.ts";
 
 /** Variables by name, like `process.env`. */
@@ -23,8 +24,12 @@ function parseHostPort(text: string): HostPort | undefined {
   return { host: match[1]!.replace(/^\[|\]$/g, "").toLowerCase(), port };
 }
 
-/** A network as `address/bits`; a single address is a network of one. */
+/**
+ * A network as `address/bits`; a single address is a network of one. The short forms that ipaddr.js takes are refused:
+ * `10/8` would be 0.0.0.10/8, another network than the one that was meant.
+ */
 function parseCidr(text: string): string | undefined {
+  if (isIP(text.replace(/\/.*$/u, "")) === 0) return undefined;
   try {
     const [address, bits] = text.includes("/")
       ? ipaddr.parseCIDR(text)

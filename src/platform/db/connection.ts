@@ -2,7 +2,7 @@ import pg from "pg";
 import { parseIntoClientConfig } from "pg-connection-string";
 import type { Log } from "../log.ts";
 import { tracing, withSpan } from "../tracing.ts";
-import { DatabaseStartError } from "./failure.ts";
+import { DatabaseStartError, isUnavailable } from "./failure.ts";
 import { closeConnection } from "./patches/pg-close-connection.ts";
 import { GroupedStatement, QueryGroup } from "./patches/pg-query-group.ts";
 import type { Waiting } from "./patches/pg-query-group.ts";
@@ -168,6 +168,15 @@ export function nameOf(query: unknown): string {
 export function describeDatabase(url: string): string {
   const { host, port, database } = parseIntoClientConfig(url);
   return `${database ?? "postgres"} at ${host ?? "localhost"}:${port ?? 5432}`;
+}
+
+/** Returns the error of a database that does not accept connections, with the address and without the password. */
+export function connectionFailure(url: string, error: unknown, waitedMs: number): DatabaseStartError {
+  const reason = (error instanceof AggregateError ? (error.errors[0] as Error) : (error as Error)).message;
+  const what = isUnavailable(error)
+    ? `cannot be reached (waited ${Math.round(waitedMs / 1000)} s)`
+    : "refuses the connection";
+  return new DatabaseStartError(`The database ${describeDatabase(url)} ${what}: ${reason}`, { cause: error });
 }
 
 /** Settings for a connection that has the restricted role from its first statement on. */

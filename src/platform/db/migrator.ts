@@ -4,9 +4,9 @@ import { Migration, Migrator } from "@mikro-orm/migrations";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { parseIntoClientConfig } from "pg-connection-string";
-import { describeDatabase, ownerConfig } from "./connection.ts";
+import { connectionFailure, ownerConfig } from "./connection.ts";
 import { PoolDialect } from "./dialect.ts";
-import { DatabaseStartError, isUnavailable } from "./failure.ts";
+import { isUnavailable } from "./failure.ts";
 import { grantRead } from "./grants.ts";
 import { ensureAppRole } from "./role.ts";
 import type { Log } from "../log.ts";
@@ -150,17 +150,7 @@ async function connectWithRetries(url: string, waitMs: number): Promise<pg.Clien
       return client;
     } catch (error) {
       await client.end().catch(() => undefined);
-      const reason = (error instanceof AggregateError ? (error.errors[0] as Error) : (error as Error)).message;
-      const where = describeDatabase(url);
-      if (!isUnavailable(error)) {
-        throw new DatabaseStartError(`The database ${where} refuses the connection: ${reason}`, { cause: error });
-      }
-      if (performance.now() >= until) {
-        const waited = `${Math.round(waitMs / 1000)} s`;
-        throw new DatabaseStartError(`The database ${where} cannot be reached (waited ${waited}): ${reason}`, {
-          cause: error,
-        });
-      }
+      if (!isUnavailable(error) || performance.now() >= until) throw connectionFailure(url, error, waitMs);
       await sleep(Math.min(500, waitMs / 10));
     }
   }
