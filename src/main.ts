@@ -11,7 +11,7 @@ import { createLog } from "./platform/log.ts";
 import type { Log } from "./platform/log.ts";
 import { systemRandom } from "./platform/random.ts";
 import type { FakePayments } from "./launch/fake-payments.ts";
-import { readArguments, version } from "./launch/arguments.ts";
+import { readArguments, UsageError, version } from "./launch/arguments.ts";
 import { buildBeside, consoleFolder, isBuilt } from "./launch/console.ts";
 import { loadSecrets, startServers } from "./launch/infrastructure.ts";
 import type { Servers } from "./launch/infrastructure.ts";
@@ -282,5 +282,5 @@ function reasonOf(error: unknown): string {
 
 main().catch((error: unknown) => {
   printError(error);
-  process.exit(1);
+  process.exit(error instanceof UsageError ? error.exitCode : 1);
 });

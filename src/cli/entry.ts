@@ -7,13 +7,23 @@ const MAX_CHARS = 1024;
 export type Entry = { key: string } | { share: string };
 
 /**
+ * Returns the bytes of a master key as the service reads SERVICE_MASTER_KEY: either alphabet of base64, padded or not,
+ * white space around it. Undefined when it is none.
+ */
+export function parseKey(text: string): Buffer | undefined {
+  const trimmed = text.trim();
+  return /^[A-Za-z0-9+/_-]{43}=?$/u.test(trimmed) ? Buffer.from(trimmed, "base64") : undefined;
+}
+
+/**
  * Reads a key or a share from standard input. A terminal shows nothing of what is typed.
  * @throws {CommandError} when it is neither
  */
 export async function readEntry(input: NodeJS.ReadStream, prompt: (text: string) => void): Promise<Entry> {
   const text = (input.isTTY ? await readHidden(input, prompt) : await readAll(input)).trim();
   // A key has 32 bytes, a share 33: their base64 differs in the padding.
-  if (/^[A-Za-z0-9+/]{43}=$/u.test(text)) return { key: text };
+  const key = parseKey(text);
+  if (key !== undefined) return { key: key.toString("base64") };
   if (/^[A-Za-z0-9+/]{44}$/u.test(text)) return { share: text };
   throw new CommandError(
     "Standard input must be one master key (base64 of 32 bytes) or one share (base64 of 33 bytes, from vault split).",

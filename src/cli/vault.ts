@@ -1,7 +1,7 @@
 import { split } from "shamir-secret-sharing";
 import { VaultService } from "../../gen/atrium/vault/v1/vault_pb.ts";
 import type { SealStatus } from "../../gen/atrium/vault/v1/vault_pb.ts";
-import { readEntry } from "./entry.ts";
+import { parseKey, readEntry } from "./entry.ts";
 import { readToken } from "./files.ts";
 import { CommandError, runCommand } from "./output.ts";
 import type { Terminal } from "./output.ts";
@@ -10,7 +10,6 @@ import { called, createServiceClient } from "./service-client.ts";
 /** Shares that a master key is split into, and how many of them restore it (decisions 7.1). */
 const SHARES = 5;
 const THRESHOLD = 3;
-const KEY_BYTES = 32;
 
 /** A call to the vault of a running service. */
 export interface VaultCall {
@@ -22,10 +21,10 @@ export interface VaultCall {
 /** Prints shares of a master key, one a line. @returns the exit code */
 export function splitMasterKey(masterKey: string | undefined, terminal: Terminal): Promise<number> {
   return runCommand(terminal, async () => {
-    if (masterKey === undefined || masterKey === "")
+    if (masterKey === undefined || masterKey.trim() === "")
       throw new CommandError("SERVICE_MASTER_KEY is not set; set it to the master key that is to be split.");
-    const key = Buffer.from(masterKey, "base64");
-    if (key.length !== KEY_BYTES || key.toString("base64") !== masterKey)
+    const key = parseKey(masterKey);
+    if (key === undefined)
       throw new CommandError("SERVICE_MASTER_KEY must be base64 of 32 bytes, such as from: openssl rand -base64 32");
     const shares = await split(new Uint8Array(key), SHARES, THRESHOLD);
     for (const share of shares) terminal.say(Buffer.from(share).toString("base64"));

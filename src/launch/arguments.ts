@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { StartError } from "../platform/start-error.ts";
 import type { Role } from "../app/app.ts";
+import { FAILED } from "../cli/output.ts";
 import type { VaultCall } from "../cli/vault.ts";
 import type { WorkloadAgentOptions } from "../cli/workload-agent/index.ts";
 import { HELP } from "./help.ts";
@@ -17,27 +18,39 @@ export type Command =
 
 type Options = Partial<Record<"jwks" | "url" | "token-file" | "server" | "ca-file" | "socket", string>>;
 
+/** The command line is not one of the program's. */
+export class UsageError extends StartError {
+  readonly exitCode: number;
+
+  constructor(message: string, exitCode: number) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+/** Commands whose exit code 1 is an answer, or that name another one for errors. */
+const OWN_EXIT_CODES: ReadonlySet<string> = new Set(["verify-audit", "vault", "workload-agent"]);
+
+const OPTIONS = {
+  help: { type: "boolean", short: "h" },
+  version: { type: "boolean", short: "v" },
+  jwks: { type: "string" },
+  url: { type: "string" },
+  "token-file": { type: "string" },
+  server: { type: "string" },
+  "ca-file": { type: "string" },
+  socket: { type: "string" },
+  "fake-payments": { type: "boolean" },
+} as const;
+
 /**
  * Parses the command line, without the program's name.
- * @throws StartError for an unknown role or option.
+ * @throws UsageError for an unknown role or option.
  */
 export function readArguments(argv: readonly string[]): Command {
+  const given = { args: [...argv], allowPositionals: true, options: OPTIONS };
   try {
-    const { values, positionals } = parseArgs({
-      args: [...argv],
-      allowPositionals: true,
-      options: {
-        help: { type: "boolean", short: "h" },
-        version: { type: "boolean", short: "v" },
-        jwks: { type: "string" },
-        url: { type: "string" },
-        "token-file": { type: "string" },
-        server: { type: "string" },
-        "ca-file": { type: "string" },
-        socket: { type: "string" },
-        "fake-payments": { type: "boolean" },
-      },
-    });
+    const { values, positionals } = parseArgs(given);
     const { help, version: isVersion, "fake-payments": fakePayments, ...options } = values;
     const [role = "all", ...rest] = positionals;
     if (help === true) return { print: helpOf(role) };
@@ -53,7 +66,8 @@ export function readArguments(argv: readonly string[]): Command {
   } catch (error) {
     const [problem] = (error as Error).message.split(". ");
     const roles = "all, serve, worker, migrate, status, rewrap, reset-password, verify-audit, vault and workload-agent";
-    throw new StartError(`${problem}; the roles are ${roles}, see --help.`);
+    const [role = ""] = parseArgs({ ...given, strict: false }).positionals;
+    throw new UsageError(`${problem}; the roles are ${roles}, see --help.`, OWN_EXIT_CODES.has(role) ? FAILED : 1);
   }
 }
 

@@ -26,6 +26,23 @@ it("vault split prints 5 shares of the master key, and any 3 of them restore it"
 });
 
 it.each([
+  [
+    "in the alphabet of URLs, without padding",
+    (text: string) => text.replace("=", "").replaceAll("+", "-").replaceAll("/", "_"),
+  ],
+  ["without padding", (text: string) => text.replace("=", "")],
+  ["with a line break after it", (text: string) => `${text}\n`],
+])("vault split takes a key %s, as the service does", async (_form, write) => {
+  const bytes = Buffer.alloc(32, 0xfb);
+  const { code, out } = await runCommand(["vault", "split"], { SERVICE_MASTER_KEY: write(bytes.toString("base64")) });
+  expect(code).toBe(0);
+  const shares = out.split("\n").slice(0, 3);
+  expect(Buffer.from(await combine(shares.map((share) => new Uint8Array(Buffer.from(share, "base64")))))).toEqual(
+    bytes,
+  );
+});
+
+it.each([
   ["no key", {}, /^atrium: SERVICE_MASTER_KEY is not set; set it to/],
   ["a key of 31 bytes", { SERVICE_MASTER_KEY: randomBytes(31).toString("base64") }, /^atrium: .* base64 of 32 bytes/],
   ["text that is no base64", { SERVICE_MASTER_KEY: `${masterKey.slice(1)}*` }, /^atrium: .* base64 of 32 bytes/],
@@ -39,16 +56,19 @@ it.each([
 });
 
 it.each([
-  [["vault"], "vault takes split, seal, unseal or status"],
-  [["vault", "open"], "vault takes split, seal, unseal or status"],
-  [["vault", "unseal", masterKey], "never from an argument"],
-  [["vault", "seal"], "vault seal needs --url and --token-file"],
-  [["vault", "status", "--url", "http://localhost"], "vault status needs --token-file"],
-  [["vault", "split", "--url", "http://localhost"], "vault split takes no --url"],
-  [["serve", "--url", "http://localhost"], "Unknown role serve"],
-])("the command line %j is refused with a message", async (args, message) => {
+  [["vault"], 2, "vault takes split, seal, unseal or status"],
+  [["vault", "open"], 2, "vault takes split, seal, unseal or status"],
+  [["vault", "unseal", masterKey], 2, "never from an argument"],
+  [["vault", "seal"], 2, "vault seal needs --url and --token-file"],
+  [["vault", "status", "--url", "http://localhost"], 2, "vault status needs --token-file"],
+  [["--url", "http://localhost", "vault", "status", "--nope"], 2, "Unknown option '--nope'"],
+  [["vault", "split", "--url", "http://localhost"], 2, "vault split takes no --url"],
+  [["verify-audit"], 2, "verify-audit takes one FILE"],
+  [["workload-agent"], 2, "workload-agent needs --server"],
+  [["serve", "--url", "http://localhost"], 1, "Unknown role serve"],
+])("the command line %j is refused with exit code %d and a message", async (args, exitCode, message) => {
   const { code, err } = await runCommand(args);
-  expect(code).toBe(1);
+  expect(code).toBe(exitCode);
   expect(err).toContain(message);
   expect(err).not.toContain(masterKey);
 });
