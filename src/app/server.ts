@@ -192,7 +192,13 @@ export function composeServer(parts: ServerParts): Server {
         return encodeInviteRegistration(data);
       },
     },
-    extra: (request, response) => pages.some((page) => page(request, response)),
+    extra: (request, response) => {
+      for (const page of pages) {
+        const taken = page(request, response);
+        if (taken !== false) return taken;
+      }
+      return false;
+    },
   });
   return server;
 }

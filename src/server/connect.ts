@@ -6,6 +6,7 @@ import { Code, ConnectError, createConnectRouter } from "@connectrpc/connect";
 import type { HandlerContext, MethodImpl } from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import { errors } from "../platform/errors.ts";
+import type { ServiceError } from "../platform/errors.ts";
 import { callOf } from "./call.ts";
 import type { Call } from "./call.ts";
 import { codeOf, connectError, detailsOf, headersOf } from "./codes.ts";
@@ -42,7 +43,7 @@ export function connectHandlers(
       const call = callOf(context.values);
       const { policy } = call;
       if (policy === undefined) return;
-      mapSentErrors(context, call, policy, gate, fail);
+      mapSentErrors(context, call, fail, () => gate.refusal(policy, call));
       try {
         const pending = gate.beforeMessage(policy, call);
         if (pending !== undefined) await pending;
@@ -82,10 +83,15 @@ function methodOf(policy: Policy): DescMethod {
  * Gives errors that connect makes itself the code and details of the contract. A caller who is refused whatever the
  * message says gets that refusal instead.
  */
-function mapSentErrors(context: HandlerContext, call: Call, policy: Policy, gate: Gate, fail: Fail): void {
+export function mapSentErrors(
+  context: HandlerContext,
+  call: Call,
+  fail: Fail,
+  refusalOf?: () => ServiceError | undefined,
+): void {
   onSentError(context, (sent) => {
     if (call.errorCode !== "") return;
-    const refusal = call.message === undefined ? gate.refusal(policy, call) : undefined;
+    const refusal = call.message === undefined ? refusalOf?.() : undefined;
     const error = fail(refusal ?? sent, call);
     const { code } = sent;
     // Connect takes the headers of its protocols out of the metadata of errors.
@@ -105,7 +111,8 @@ function acceptedBy({ protocolName, method }: HandlerContext): string {
   return method.methodKind === "unary" ? "accept-encoding" : "connect-accept-encoding";
 }
 
-function unary(run: UnaryCall, fail: Fail): UnaryCall {
+/** Maps the errors of a unary rpc to Connect errors. */
+export function unary(run: UnaryCall, fail: Fail): UnaryCall {
   return async (message, context) => {
     try {
       const answer = run(message, context);

@@ -1,5 +1,5 @@
-import { Code, ConnectError } from "@connectrpc/connect";
 import { Health, HealthCheckResponse_ServingStatus as Status } from "../../gen/health/v1/health_pb.ts";
+import { errors } from "../platform/errors.ts";
 import { registration } from "../platform/rpc.ts";
 import type { ServiceRegistration } from "../platform/rpc.ts";
 
@@ -20,7 +20,7 @@ export function healthService(
     !draining.aborted && (await ready()) ? Status.SERVING : Status.NOT_SERVING;
   return registration(Health, {
     async check({ service }) {
-      if (!known.has(service)) throw new ConnectError("unknown service", Code.NotFound);
+      if (!known.has(service)) throw errors.notFound({ message: "unknown service" });
       return { status: await status() };
     },
     async list() {

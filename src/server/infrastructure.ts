@@ -4,9 +4,10 @@ import { ServiceError } from "../platform/errors.ts";
 import type { ServiceRegistration } from "../platform/rpc.ts";
 import { callOf } from "./call.ts";
 import { connectError } from "./codes.ts";
+import { mapSentErrors, unary } from "./connect.ts";
 import { gzipMessages } from "./gzip.ts";
 import { healthService } from "./health.ts";
-import type { StreamCall } from "./pipeline.ts";
+import type { StreamCall, UnaryCall } from "./pipeline.ts";
 import { reflectionServices } from "./reflection.ts";
 import type { Fail } from "./reporter.ts";
 import type { StreamSlots } from "./streams.ts";
@@ -34,17 +35,25 @@ export function infrastructureHandlers(
     options.ready,
     draining,
   );
-  const router = createConnectRouter({ acceptCompression: [gzipMessages], readMaxBytes: 64 * 1024, shutdownSignal });
+  const router = createConnectRouter({
+    acceptCompression: [gzipMessages],
+    readMaxBytes: 64 * 1024,
+    shutdownSignal,
+    requestGate: (context) => mapSentErrors(context, callOf(context.values), fail),
+  });
   const services = [health, ...(options.reflection ? reflectionServices([...contract, health.service]) : [])];
   for (const { service, implementation } of services) {
-    const found = { ...implementation } as unknown as Record<string, StreamCall | undefined>;
+    const found = { ...implementation } as unknown as Record<string, StreamCall | UnaryCall | undefined>;
     for (const { localName, methodKind } of service.methods) {
       const run = found[localName];
-      if (methodKind === "unary" || run === undefined) continue;
-      found[localName] = withConnectErrors(
-        (message, context) => slots.hold(context, () => run(message, context)),
-        fail,
-      );
+      if (run === undefined) continue;
+      found[localName] =
+        methodKind === "unary"
+          ? unary(run as UnaryCall, fail)
+          : withConnectErrors(
+              (message, context) => slots.hold(context, () => (run as StreamCall)(message, context)),
+              fail,
+            );
     }
     router.service(service, found as Record<string, never>);
   }

@@ -48,11 +48,8 @@ export function mailboxPages(list: () => Promise<KeptMail[]>): PlainHandler {
     // The response of HTTP/2 has the same two methods.
     const response = rawResponse as ServerResponse;
     const path = request.url?.split("?")[0];
-    if (
-      (path !== "/dev/mailbox" && path !== "/dev/mailbox.json") ||
-      (request.method !== "GET" && request.method !== "HEAD")
-    )
-      return false;
+    if (path !== "/dev/mailbox" && path !== "/dev/mailbox.json") return false;
+    if (request.method !== "GET" && request.method !== "HEAD") return "other_method";
     const page = path === "/dev/mailbox";
     list().then(
       (mails) => {

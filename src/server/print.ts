@@ -1,5 +1,6 @@
 import type { ServiceError } from "../platform/errors.ts";
 import { scimErrorBody } from "../platform/scim-error.ts";
+import { negotiate } from "../transcoding/index.ts";
 import type { PrintedError } from "../transcoding/index.ts";
 import { headersOf } from "./codes.ts";
 import { prefersPage, printErrorPage } from "./error-page.ts";
@@ -92,20 +93,15 @@ function helpPath(code: string, url: string): string {
   return `${"../".repeat(Math.max(0, path.split("/").length - 2))}docs/errors/${code}`;
 }
 
-/** Whether `application/problem+json` has a higher weight than `application/json`, or is accepted alone. */
-function prefersProblem(header: string | undefined): boolean {
-  const accept = header?.toLowerCase();
-  if (accept === undefined || !accept.includes("application/problem+json")) return false;
-  let problem = 0;
-  let json = 0;
-  for (const part of accept.split(",")) {
-    const [type = "", ...params] = part.split(";").map((piece) => piece.trim());
-    const weight = Number(params.find((param) => param.startsWith("q="))?.slice(2) ?? 1);
-    if (type === "application/problem+json") problem = weight;
-    if (type === "application/json") json = weight;
-  }
-  return (
-    problem > json ||
-    (problem > 0 && problem === json && accept.indexOf("problem+json") < accept.search(/application\/json/))
-  );
+const [PROBLEM, JSON_TYPE] = ["application/problem+json", "application/json"];
+
+/**
+ * Whether a client prefers `application/problem+json` to `application/json`. Of equal weights, the type that the client
+ * names wins, and of two named types the first.
+ */
+function prefersProblem(accept: string | undefined): boolean {
+  const named = (accept ?? "").split(",").map((range) => range.split(";")[0]?.trim().toLowerCase());
+  const [problem, json] = [named.indexOf(PROBLEM), named.indexOf(JSON_TYPE)];
+  const problemFirst = problem >= 0 && (json < 0 || problem < json);
+  return negotiate(accept, problemFirst ? [PROBLEM, JSON_TYPE] : [JSON_TYPE, PROBLEM]) === PROBLEM;
 }

@@ -16,8 +16,14 @@ import type { Fail } from "./reporter.ts";
 import { refuseUnknown, callsProcedure, unknownProcedure } from "./procedure-refusals.ts";
 import type { RefuseUnread } from "./procedure-refusals.ts";
 
-/** Handles a request that is not an rpc, such as the development mailbox; returns false for other requests. */
-export type PlainHandler = (request: NodeRequest, response: NodeResponse) => boolean;
+/**
+ * Handles a request that is not an rpc, such as the development mailbox. Returns false where it has no page, and
+ * `other_method` for the path of a page with another method than GET and HEAD.
+ */
+export type PlainHandler = (request: NodeRequest, response: NodeResponse) => boolean | "other_method";
+
+/** `Allow` of a page. */
+const PAGE_METHODS = { allow: "GET, HEAD, OPTIONS" };
 
 /** What requests are dispatched to. */
 export interface RouteTable {
@@ -79,9 +85,13 @@ export function createRoutes(
     handover.call = undefined;
     if (taken) return;
     for (const [name, value] of Object.entries(commonHeaders(call))) response.setHeader(name, value);
-    if (table.extra?.(request, response) === true) return;
+    const page = table.extra?.(request, response);
+    if (page === true) return;
+    if (page === "other_method" && request.method === "OPTIONS")
+      return void (response as ServerResponse).writeHead(204, PAGE_METHODS).end();
     call.protocol = protocolOf(call.header("content-type") ?? "");
     if (callsProcedure(url, call)) refuseProcedure(call, response, table, {});
+    else if (page === "other_method") refuse(errors.methodNotAllowed({ headers: PAGE_METHODS }), call, response, table);
     else refuse(SCIM_ME.test(url) ? errors.unimplemented({ message: NO_ME }) : errors.noRoute(), call, response, table);
   }
 }
@@ -154,7 +164,7 @@ function procedure(path: string, call: Call, request: NodeRequest, response: Nod
         return writeResponse(answer, response, methodKind === "unary", extra);
       if (answer.status === 405) extra["allow"] = allowed;
       // Connect sends 405 and 415 without an error body; gRPC has no status for them.
-      if (call.protocol === "connect")
+      if (call.protocol === "connect" && (answer.status === 405 || answer.status === 415))
         return table.refuseUnread(answer.status, call).then((refusal) => writeResponse(refusal, response, true, extra));
       Object.assign(call, { errorCode: "protocol", status: answer.status });
       return writeResponse(answer, response, methodKind === "unary", extra);

@@ -55,6 +55,12 @@ describe("REST", () => {
     ["application/json, application/problem+json", "application/json"],
     ["Application/Problem+JSON", "application/problem+json"],
     ["*/*", "application/json"],
+    ["application/problem+json, */*", "application/problem+json"],
+    ["application/problem+json;q=0.1, */*", "application/json"],
+    ["application/problem+json;q=0, */*", "application/json"],
+    ["application/json;q=0.5, application/*", "application/problem+json"],
+    ["application/*;q=0.5, */*", "application/json"],
+    ["application/json, text/plain, */*", "application/json"],
   ])("a REST error has the media type chosen by Accept: %s", async (accept, type) => {
     expect((await server.fetch("/api/nope", { headers: { accept } })).headers.get("content-type")).toBe(type);
   });

@@ -72,8 +72,8 @@ describe("GET /", () => {
     expect(new URL(target, "https://id.example.com/atrium/dev/mailbox").pathname).toBe("/atrium/dev/mailbox.json");
   });
 
-  it("other methods than GET on / return 404", async () => {
-    expect((await app.call("POST", "/", { body: {} })).status).toBe(404);
+  it("other methods than GET on / return 405", async () => {
+    expect((await app.call("POST", "/", { body: {} })).status).toBe(405);
   });
 });
 
@@ -115,10 +115,12 @@ describe("the pages", () => {
     expect(policy).toContain("sandbox allow-scripts");
   });
 
-  it("HEAD on a page has the headers and no body, and POST is an unknown route", async () => {
+  it("HEAD on a page has the headers and no body, and POST is not allowed", async () => {
     const { status, text } = await app.call("HEAD", "/console");
     expect([status, text]).toEqual([200, ""]);
-    expect((await app.call("POST", "/console", { body: {} })).body).toMatchObject({ code: "not_found" });
+    expect((await app.call("POST", "/console", { body: {} })).body).toMatchObject({
+      code: "method_not_allowed",
+    });
   });
 
   it("other spellings of a door are unknown routes", async () => {

@@ -5,13 +5,17 @@ import type { TestApp } from "../support/app.ts";
 
 let app: TestApp;
 let apart: TestApp;
+let withConsole: TestApp;
 beforeAll(async () => {
   app = await startApp();
   apart = await startApp({ env: { SERVICE_METRICS_PORT: "1" } });
+  // The folder of a build that is not there yet: its pages exist.
+  withConsole = await startApp({ consoleFolder: "/nonexistent" });
 });
 afterAll(async () => {
   await app.close();
   await apart.close();
+  await withConsole.close();
 });
 
 /** The status of a path, sent without normalization. */
@@ -55,6 +59,41 @@ describe.each(["/metrics", "/healthz", "/readyz", "/dev/mailbox", "/dev/mailbox.
     });
   },
 );
+
+describe.each([
+  "/",
+  "/console",
+  "/console/members",
+  "/console/preview",
+  "/sign-in",
+  "/docs",
+  "/docs/errors/not_found",
+  "/docs/style.css",
+  "/openapi.json",
+  "/dev/mailbox",
+  "/dev/mailbox.json",
+])("%s with another method than GET and HEAD", (page) => {
+  it("OPTIONS of a page is 204 with Allow, and other methods are 405 with Allow", async () => {
+    const options = await callRest(withConsole.url, "OPTIONS", page);
+    expect([options.status, options.headers.get("allow"), options.text]).toEqual([204, "GET, HEAD, OPTIONS", ""]);
+    for (const method of ["POST", "PUT", "DELETE"]) {
+      const answer = await callRest(withConsole.url, method, page, { body: {} });
+      expect([answer.status, answer.headers.get("allow"), answer.body.code], method).toEqual([
+        405,
+        "GET, HEAD, OPTIONS",
+        "method_not_allowed",
+      ]);
+    }
+    const headers = { origin: "http://localhost:3000", "access-control-request-method": "GET" };
+    const preflight = await callRest(withConsole.url, "OPTIONS", page, { headers });
+    expect([preflight.status, preflight.headers.get("access-control-allow-origin")]).toEqual([204, headers.origin]);
+  });
+});
+
+it("another method on a path that is no page is 404", async () => {
+  for (const path of ["/docs/nope", "/docs/errors/nope", "/consoles", "/dev/mailbox/", "/console/assets/nope.js"])
+    for (const method of ["POST", "OPTIONS"]) expect(await statusOf(withConsole, path, method), path).toBe(404);
+});
 
 it("metrics with a port of their own are on no other port, under any spelling or protocol", async () => {
   for (const path of ["/metrics", ...spellings("/metrics"), "/metrics?x=1"]) {

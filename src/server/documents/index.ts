@@ -96,10 +96,10 @@ export function documentPages(baseUrl: string): PlainHandler {
   return (request, rawResponse) => {
     const path = request.url?.split("?")[0] ?? "";
     if (!/^\/(?:docs(?:\/|$)|openapi\.json$)/u.test(path)) return false;
-    if (request.method !== "GET" && request.method !== "HEAD") return false;
     const page = made.get(path) ?? (pages ??= createPages(baseUrl))(path);
     if (page === undefined) return false;
     made.set(path, page);
+    if (request.method !== "GET" && request.method !== "HEAD") return "other_method";
     // The response of HTTP/2 has the same methods.
     send(page, request.method === "HEAD", request.headers, rawResponse as ServerResponse);
     return true;

@@ -82,10 +82,10 @@ export function consolePages({ folder, baseUrl, settings }: ConsoleOptions): Pla
 
   return (request, rawResponse) => {
     const path = request.url?.split("?")[0] ?? "";
-    if (request.method !== "GET" && request.method !== "HEAD") return false;
     // The response of HTTP/2 has the same two methods.
     const response = rawResponse as ServerResponse;
-    const send = (status: number, sent: Record<string, string>, body: string | Buffer): true => {
+    const send = (status: number, sent: Record<string, string>, body: string | Buffer): true | "other_method" => {
+      if (request.method !== "GET" && request.method !== "HEAD") return "other_method";
       response.writeHead(status, { ...sent, "content-length": String(Buffer.byteLength(body)) });
       response.end(request.method === "HEAD" ? undefined : body);
       return true;

@@ -35,7 +35,8 @@ export function indexJson({ version, baseUrl, console, mailbox, firstLogin }: In
     },
   });
   return (request, rawResponse) => {
-    if (request.url?.split("?")[0] !== "/" || (request.method !== "GET" && request.method !== "HEAD")) return false;
+    if (request.url?.split("?")[0] !== "/") return false;
+    if (request.method !== "GET" && request.method !== "HEAD") return "other_method";
     // The response of HTTP/2 has the same two methods.
     const response = rawResponse as ServerResponse;
     response.writeHead(200, {
