@@ -31,8 +31,20 @@ const doors = DOOR_PAGES.map(({ path, load }) =>
   createRoute({ getParentRoute: () => root, path, component: lazyRouteComponent(load) }),
 );
 
-/** Its own chunk: the doors need none of it. */
-const loadFrame = () => import("./shell/ConsoleFrame.tsx");
+/** Their own chunks: the doors need none of them. */
+async function loadFrame() {
+  const [{ default: ConsoleFrame }, { default: Unsaved }] = await Promise.all([
+    import("./shell/ConsoleFrame.tsx"),
+    import("./widgets/Unsaved.tsx"),
+  ]);
+  const Frame = () => (
+    <>
+      <ConsoleFrame />
+      <Unsaved />
+    </>
+  );
+  return { default: Frame };
+}
 
 const frame = createRoute({ getParentRoute: () => root, path: "/console", component: lazyRouteComponent(loadFrame) });
 

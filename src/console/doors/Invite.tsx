@@ -33,7 +33,7 @@ export default function Invite() {
     password: "",
     phone: "",
   });
-  const accept = useCall(LoginService.method.acceptInvite, { transport: publicTransport, onFailure: form.place });
+  const accept = useCall(LoginService.method.acceptInvite, { transport: publicTransport });
   const acceptAs = useCall(LoginService.method.acceptInvite, { transport });
   const { enter, entering } = useEnter();
   if (token === "") return <LinkIncomplete title="Join an organization" />;

@@ -15,10 +15,7 @@ import { LinkIncomplete } from "./LinkIncomplete.tsx";
 export default function ResetPassword() {
   const token = linkToken()?.token;
   const form = useForm(ResetPasswordRequestSchema, { password: "" });
-  const reset = useCall(LoginService.method.resetPassword, {
-    transport: publicTransport,
-    onFailure: form.place,
-  });
+  const reset = useCall(LoginService.method.resetPassword, { transport: publicTransport });
   const [done, setDone] = useState(false);
   const title = "Set a new password";
   if (token === undefined) return <LinkIncomplete title={title} />;

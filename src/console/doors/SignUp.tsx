@@ -29,7 +29,6 @@ export default function SignUp() {
   const form = useForm(CreateOrganizationRequestSchema, { name: "", firstName: "", email: "", password: "" });
   const create = useCall(UsersService.method.createOrganization, {
     transport: signedIn ? transport : publicTransport,
-    onFailure: form.place,
   });
   const { enter, entering } = useEnter();
   const name = useSettled(form.values.name?.trim() ?? "");

@@ -1,6 +1,6 @@
 import { AlertDialog } from "@base-ui/react/alert-dialog";
 import { Dialog as BaseDialog } from "@base-ui/react/dialog";
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useLayoutEffect, useRef, useState } from "react";
 import type { ReactNode } from "react";
 import type { Failure } from "../session/failures.ts";
 import { Button } from "./Button.tsx";
@@ -42,11 +42,8 @@ export function Dialog({ title, about, open, onClose, dirty = false, wide = fals
             </BaseDialog.Description>
           )}
           {children}
-          <Confirm
+          <Discard
             open={asking}
-            title="Discard changes?"
-            about="What you typed is lost."
-            verb="Discard"
             onCancel={() => setAsking(false)}
             onConfirm={() => {
               setAsking(false);
@@ -57,6 +54,11 @@ export function Dialog({ title, about, open, onClose, dirty = false, wide = fals
       </BaseDialog.Portal>
     </BaseDialog.Root>
   );
+}
+
+/** Asks before what was typed is lost. */
+export function Discard(props: Pick<ConfirmProps, "open" | "onCancel" | "onConfirm">) {
+  return <Confirm {...props} title="Discard changes?" about="What you typed is lost." verb="Discard" />;
 }
 
 /** The row of buttons at the end of a dialog. */
@@ -100,8 +102,8 @@ interface ConfirmProps {
   /** Text of the button: the verb of the title. */
   verb: string;
   open: boolean;
-  /** The call that it makes: its failure is shown. */
-  call?: CallState;
+  /** The call that it makes: its failure is shown, until the dialog opens again. */
+  call?: CallState & { clear?(): void };
   busy?: boolean;
   /** Text to type before the button works. */
   typed?: string | undefined;
@@ -119,6 +121,10 @@ export function Confirm(props: ConfirmProps) {
   // Kept while the call waits for a step-up that may be cancelled.
   useEffect(() => {
     if (!open) setText("");
+  }, [open]);
+  // One dialog asks about each thing of a list: why the call failed for another one is not said again.
+  useLayoutEffect(() => {
+    if (open) call?.clear?.();
   }, [open]);
   return (
     <AlertDialog.Root open={open} onOpenChange={(next) => !next && onCancel()}>

@@ -2,6 +2,7 @@ import { CircleAlert, CircleCheck, Info } from "lucide-react";
 import type { ReactNode } from "react";
 import type { Failure } from "../session/failures.ts";
 import { Copy, RequestId } from "./Copy.tsx";
+import { useUnshown } from "./form/scope.tsx";
 import style from "./Small.module.css";
 
 interface NoticeProps {
@@ -23,9 +24,13 @@ export function Notice({ kind = "info", requestId, children }: NoticeProps) {
   );
 }
 
-/** An error of the service: what happened, and the id of the request for whoever looks into it. */
+/**
+ * An error of the service: what happened, the fields that are wrong and show it nowhere else, and the id of the request
+ * for whoever looks into it. In a form, the violations of its fields are put there.
+ */
 export function FailureNotice({ failure }: { failure: Failure }) {
   const { code, message, requestId } = failure;
+  const unshown = useUnshown(failure);
   return (
     <Notice kind="bad">
       {message}{" "}
@@ -35,6 +40,13 @@ export function FailureNotice({ failure }: { failure: Failure }) {
         </a>
       )}
       {requestId !== undefined && <RequestId of={requestId} />}
+      {unshown.length > 0 && (
+        <ul>
+          {unshown.map((violation) => (
+            <li key={violation}>{violation}</li>
+          ))}
+        </ul>
+      )}
     </Notice>
   );
 }

@@ -1,5 +1,6 @@
 import type { Failure } from "../session/failures.ts";
 import { createStore } from "../session/store.ts";
+import { violationsOf } from "./form/scope.tsx";
 
 /** A short message that disappears. */
 export interface Toast {
@@ -27,6 +28,8 @@ export function toast(text: string, undo?: () => void): void {
 }
 
 /** Says that something failed, with the id of the request for whoever looks into it. */
-export function alertToast({ message, requestId }: Pick<Failure, "message" | "requestId">): void {
-  toasts.set([...toasts.get().slice(-3), { id: ++last, text: message, kind: "alert", requestId }]);
+export function alertToast(failure: Pick<Failure, "message" | "requestId"> & Partial<Failure>): void {
+  const { message, requestId } = failure;
+  const text = [message, ...violationsOf(failure)].join(" ");
+  toasts.set([...toasts.get().slice(-3), { id: ++last, text, kind: "alert", requestId }]);
 }

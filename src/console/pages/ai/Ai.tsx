@@ -13,6 +13,7 @@ import { CodeSample, ShowAsCode, bodyOf } from "../../widgets/CodeSample.tsx";
 import { Confirm, Dialog, SubmitActions } from "../../widgets/Dialog.tsx";
 import { Check, Field, FormBody, Input, Select } from "../../widgets/form/Field.tsx";
 import { useForm } from "../../widgets/form/use-form.ts";
+import { useGuard } from "../../widgets/guard.ts";
 import { FailureNotice } from "../../widgets/Notice.tsx";
 import { Page, Section } from "../../widgets/Page.tsx";
 import { Answer } from "../../widgets/States.tsx";
@@ -57,13 +58,16 @@ export default function Ai() {
 function Gateway({ config }: { config: GatewayConfig }) {
   const [provider, setProvider] = useState(config.provider ?? PROVIDERS[0]?.[0] ?? "");
   const [budget, setBudget] = useState(config.budgetUsd === undefined ? "" : String(config.budgetUsd));
+  const [saved, setSaved] = useState({ provider, budget });
   const [fault, setFault] = useState<string>();
+  useGuard(provider !== saved.provider || budget !== saved.budget);
   const save = useCall(GatewayService.method.setGatewayConfig, { done: "Provider and budget saved" });
   const submit = (event: SyntheticEvent): void => {
     event.preventDefault();
     const found = faultOfBudget(budget);
     setFault(found);
-    if (found === undefined) void save.run({ provider, budgetUsd: Number(budget) });
+    if (found !== undefined) return;
+    void save.run({ provider, budgetUsd: Number(budget) }).then((done) => done && setSaved({ provider, budget }));
   };
   return (
     <FormBody onSubmit={submit}>
@@ -90,11 +94,8 @@ function Gateway({ config }: { config: GatewayConfig }) {
 }
 
 function Routing({ config }: { config: RoutingConfig }) {
-  const form = useForm(SetRoutingConfigRequestSchema, {
-    slm: config.slm ?? "",
-    llm: config.llm ?? "",
-    autoEscalate: config.autoEscalate,
-  });
+  const first = { slm: config.slm ?? "", llm: config.llm ?? "", autoEscalate: config.autoEscalate };
+  const form = useForm(SetRoutingConfigRequestSchema, first, true);
   const save = useCall(GatewayService.method.setRoutingConfig, { done: "Models saved" });
   return (
     <FormBody form={form} onSubmit={form.submit((values) => save.run(values))}>
@@ -158,10 +159,7 @@ function McpServers() {
         verb="Remove"
         open={removed !== undefined}
         call={remove}
-        onCancel={() => {
-          remove.clear();
-          setRemoved(undefined);
-        }}
+        onCancel={() => setRemoved(undefined)}
         onConfirm={() => {
           if (removed === undefined) return;
           void remove.run({ id: removed.id }).then((done) => done && setRemoved(undefined));

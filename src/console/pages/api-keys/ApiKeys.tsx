@@ -6,7 +6,7 @@ import { Status } from "../../widgets/Badge.tsx";
 import { Button } from "../../widgets/Button.tsx";
 import { CodeSample, ShowAsCode } from "../../widgets/CodeSample.tsx";
 import { Confirm, Dialog, SubmitActions, SecretDialog } from "../../widgets/Dialog.tsx";
-import { Check, Field, FormBody } from "../../widgets/form/Field.tsx";
+import { Check, Field, FieldError, FormBody } from "../../widgets/form/Field.tsx";
 import { useForm } from "../../widgets/form/use-form.ts";
 import { Page } from "../../widgets/Page.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
@@ -139,7 +139,7 @@ function Create({ onClose, onMade }: { onClose: () => void; onMade: (made: Creat
             />
           ))}
         </fieldset>
-        {form.errors["scopes"] !== undefined && <p role="alert">{form.errors["scopes"]}</p>}
+        {form.errors["scopes"] !== undefined && <FieldError role="alert">{form.errors["scopes"]}</FieldError>}
         <details className={style["reach"]}>
           <summary>
             <span role="status">

@@ -114,7 +114,7 @@ function Install({ app, onClose }: { app: AppRecord; onClose: () => void }) {
   const call = useCall(BuyerService.method.installApp, { done: "Install requested" });
   const plan = app.plans.find(({ planId }) => planId === form.values.planId);
   const seats = Number(form.values.quantity ?? 1);
-  const total = (plan?.priceCents ?? app.basePriceCents) * (Number.isNaN(seats) ? 0 : seats);
+  const total = (plan?.priceCents ?? app.basePriceCents) * seats;
   return (
     <Dialog title={`Install ${app.name}`} open dirty={form.changed} onClose={onClose}>
       <FormBody
@@ -143,8 +143,12 @@ function Install({ app, onClose }: { app: AppRecord; onClose: () => void }) {
           options={app.deploymentModes.map((mode) => [mode, inWords(mode)])}
         />
         <p role="status">
-          Total {money(total, app.currency)}
-          {plan !== undefined && ` ${per(plan.interval)}`}
+          {Number.isInteger(seats) && seats > 0 && (
+            <>
+              Total {money(total, app.currency)}
+              {plan !== undefined && ` ${per(plan.interval)}`}
+            </>
+          )}
         </p>
         <SubmitActions call={call} verb="Install" onCancel={onClose} />
       </FormBody>

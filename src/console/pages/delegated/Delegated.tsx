@@ -162,7 +162,7 @@ function Create({ identities, onClose, onMade }: CreateProps) {
     identityId: first?.identityId ?? "",
     expiresIn: 3600,
   });
-  const call = useCall(ServiceIdentitiesService.method.createAutomationToken, { onFailure: form.place });
+  const call = useCall(ServiceIdentitiesService.method.createAutomationToken);
   const roles = useRoles();
   const roleId = identities.find(({ identityId }) => identityId === form.values.identityId)?.roleId;
   const role = roles.data?.data.find(({ id }) => id === roleId);

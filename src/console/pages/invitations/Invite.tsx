@@ -7,6 +7,7 @@ import { ShowAsCode } from "../../widgets/CodeSample.tsx";
 import { Copy } from "../../widgets/Copy.tsx";
 import { Dialog, DialogActions } from "../../widgets/Dialog.tsx";
 import { FormBody, Select, TextArea } from "../../widgets/form/Field.tsx";
+import { violationsOf } from "../../widgets/form/scope.tsx";
 import { Notice } from "../../widgets/Notice.tsx";
 import { classes, plural } from "../../widgets/words.ts";
 import { useCall } from "../../widgets/use-call.ts";
@@ -62,7 +63,9 @@ export function Invite({ onClose }: { onClose: () => void }) {
         made === undefined
           ? email === undefined
             ? "There is no address in this line."
-            : (reason?.message ?? stopped ?? "Not invited")
+            : reason === undefined
+              ? (stopped ?? "Not invited")
+              : violationsOf(reason).join(" ") || reason.message
           : `Invited as ${roleLabel(made.roleId, made.role)}`;
       told.push({ line: email ?? line, text, good: made !== undefined, requestId: reason?.requestId });
       setResults([...told]);

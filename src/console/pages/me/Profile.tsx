@@ -48,9 +48,10 @@ function Edit({ profile }: { profile: ProfileRecord }) {
   return (
     <FormBody
       form={form}
-      onSubmit={form.submit(async ({ firstName = "", phone = "" }) => {
-        await update.run({ ...(firstName !== "" && { firstName }), phone });
-      })}
+      onSubmit={form.submit(({ firstName = "", phone = "" }) =>
+        // Who never had a first name needs none; who has one cannot remove it, which the service says.
+        update.run({ ...(firstName !== profile.firstName && { firstName }), phone }),
+      )}
     >
       <Field form={form} name="firstName" autoComplete="given-name" />
       <Field

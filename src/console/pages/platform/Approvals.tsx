@@ -17,9 +17,7 @@ const STATUSES = ["draft", "published", "rejected", "archived"];
 /** Apps that wait for approval, and what became of the others. */
 export default function Approvals() {
   const [rejected, setRejected] = useState<App>();
-  const [reason, setReason] = useState("");
   const approve = useCall(PublisherService.method.approveApp, { done: "App approved" });
-  const reject = useCall(PublisherService.method.rejectApp, { done: "App rejected" });
   return (
     <Page title="Approvals" about="Apps are offered in the marketplace once they are approved.">
       {approve.failure !== undefined && <FailureNotice failure={approve.failure} />}
@@ -50,21 +48,25 @@ export default function Approvals() {
         }
         empty={{ text: "Nothing waits for approval.", api: "GET /api/admin/marketplace/apps" }}
       />
-      {rejected !== undefined && (
-        <Dialog title={`Reject ${rejected.name}`} open dirty={reason !== ""} onClose={() => setRejected(undefined)}>
-          <FormBody
-            onSubmit={(event) => {
-              event.preventDefault();
-              void reject
-                .run({ appId: rejected.appId, ...(reason !== "" && { reason }) })
-                .then((done) => done && setRejected(undefined));
-            }}
-          >
-            <Input label="Reason" value={reason} onChange={setReason} />
-            <SubmitActions call={reject} verb="Reject" look="danger" onCancel={() => setRejected(undefined)} />
-          </FormBody>
-        </Dialog>
-      )}
+      {rejected !== undefined && <Reject key={rejected.appId} app={rejected} onClose={() => setRejected(undefined)} />}
     </Page>
+  );
+}
+
+function Reject({ app: { appId, name }, onClose }: { app: App; onClose: () => void }) {
+  const [reason, setReason] = useState("");
+  const reject = useCall(PublisherService.method.rejectApp, { done: "App rejected" });
+  return (
+    <Dialog title={`Reject ${name}`} open dirty={reason !== ""} onClose={onClose}>
+      <FormBody
+        onSubmit={(event) => {
+          event.preventDefault();
+          void reject.run({ appId, ...(reason !== "" && { reason }) }).then((done) => done && onClose());
+        }}
+      >
+        <Input label="Reason" value={reason} onChange={setReason} />
+        <SubmitActions call={reject} verb="Reject" look="danger" onCancel={onClose} />
+      </FormBody>
+    </Dialog>
   );
 }

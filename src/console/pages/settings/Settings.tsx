@@ -10,6 +10,7 @@ import { Id } from "../../widgets/Copy.tsx";
 import { Confirm, Dialog, SubmitActions } from "../../widgets/Dialog.tsx";
 import { Field, FormBody, TextArea } from "../../widgets/form/Field.tsx";
 import { useForm } from "../../widgets/form/use-form.ts";
+import { useGuard } from "../../widgets/guard.ts";
 import { FailureNotice } from "../../widgets/Notice.tsx";
 import { Facts, Page, Section } from "../../widgets/Page.tsx";
 import { Answer } from "../../widgets/States.tsx";
@@ -98,7 +99,7 @@ function Details({ organization }: { organization: Organization }) {
 
 function Rename({ orgUuid, name, onClose }: { orgUuid: string; name: string; onClose: () => void }) {
   const form = useForm(UpdateOrganizationRequestSchema, { orgUuid, name });
-  const call = useCall(UsersService.method.updateOrganization, { done: "Organization renamed", onFailure: form.place });
+  const call = useCall(UsersService.method.updateOrganization, { done: "Organization renamed" });
   return (
     <Dialog
       title="Rename"
@@ -125,8 +126,11 @@ function Rename({ orgUuid, name, onClose }: { orgUuid: string; name: string; onC
 /** Mail domains whose people may join by themselves. */
 function Domains({ orgUuid, domains }: { orgUuid: string; domains: readonly string[] }) {
   const [text, setText] = useState(domains.join("\n"));
+  const [saved, setSaved] = useState(domains);
   const call = useCall(UsersService.method.updateOrganization, { done: "Mail domains saved" });
   const wanted = domainsIn(text);
+  const isChanged = wanted.join(" ") !== saved.join(" ");
+  useGuard(isChanged);
   return (
     <Section
       title="Mail domains"
@@ -136,7 +140,7 @@ function Domains({ orgUuid, domains }: { orgUuid: string; domains: readonly stri
         onSubmit={(event) => {
           event.preventDefault();
           const values = wanted.map((value) => ({ kind: { case: "stringValue" as const, value } }));
-          void call.run({ orgUuid, jitDomains: { values } });
+          void call.run({ orgUuid, jitDomains: { values } }).then((done) => done && setSaved(wanted));
         }}
       >
         <TextArea
@@ -150,7 +154,7 @@ function Domains({ orgUuid, domains }: { orgUuid: string; domains: readonly stri
         />
         {call.failure !== undefined && <FailureNotice failure={call.failure} />}
         <div>
-          <Button type="submit" busy={call.busy} disabled={wanted.join(" ") === domains.join(" ")}>
+          <Button type="submit" busy={call.busy} disabled={!isChanged}>
             Save
           </Button>
         </div>

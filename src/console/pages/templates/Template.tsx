@@ -8,6 +8,7 @@ import { CodeSample } from "../../widgets/CodeSample.tsx";
 import { Id } from "../../widgets/Copy.tsx";
 import { Confirm } from "../../widgets/Dialog.tsx";
 import { Input, Select } from "../../widgets/form/Field.tsx";
+import { FormScope } from "../../widgets/form/scope.tsx";
 import { useGuard } from "../../widgets/guard.ts";
 import { FailureNotice, Notice } from "../../widgets/Notice.tsx";
 import { Page, Section } from "../../widgets/Page.tsx";
@@ -46,7 +47,8 @@ function Editor({ template }: { template: TemplateRecord }) {
   const save = useCall(TemplatesService.method.updateTemplate, { done: "Template saved" });
   const render = useCall(TemplatesService.method.renderTemplate, { done: "Document rendered" });
   const remove = useCall(TemplatesService.method.deleteTemplate, { done: "Template deleted" });
-  const isChanged = name !== template.name || category !== template.category || body !== (template.body ?? "");
+  const [saved, setSaved] = useState({ name, category, body });
+  const isChanged = name !== saved.name || category !== saved.category || body !== saved.body;
   useGuard(isChanged);
   const names = [...new Set([...namesIn(body), ...(body === "" ? template.variables : [])])];
   // A person's own variable wins over a global one of the same name.
@@ -72,7 +74,9 @@ function Editor({ template }: { template: TemplateRecord }) {
             look="primary"
             busy={save.busy}
             disabled={!isChanged}
-            onClick={() => void save.run({ id, name, category, body })}
+            onClick={() =>
+              void save.run({ id, name, category, body }).then((done) => done && setSaved({ name, category, body }))
+            }
           >
             Save
           </Button>
@@ -80,17 +84,19 @@ function Editor({ template }: { template: TemplateRecord }) {
         </>
       }
     >
-      {save.failure !== undefined && <FailureNotice failure={save.failure} />}
-      <div className={style["columns"]}>
-        <Section title="Template" about="A name in two braces, such as {{first_name}}, is a placeholder.">
-          <Input label="Name" value={name} onChange={setName} maxLength={200} error={save.failure?.fields["name"]} />
-          <Select label="Category" value={category} onChange={setCategory} options={CATEGORIES} />
-          <BodyEditor value={body} onChange={setBody} />
-        </Section>
-        <Section title="Preview" about="With the sample values below. It runs no script and loads nothing.">
-          <Preview html={filled(body, (one) => given(one) ?? variables.get(one))} />
-        </Section>
-      </div>
+      <FormScope>
+        {save.failure !== undefined && <FailureNotice failure={save.failure} />}
+        <div className={style["columns"]}>
+          <Section title="Template" about="A name in two braces, such as {{first_name}}, is a placeholder.">
+            <Input label="Name" value={name} onChange={setName} maxLength={200} error={save.failure?.fields["name"]} />
+            <Select label="Category" value={category} onChange={setCategory} options={CATEGORIES} />
+            <BodyEditor value={body} onChange={setBody} />
+          </Section>
+          <Section title="Preview" about="With the sample values below. It runs no script and loads nothing.">
+            <Preview html={filled(body, (one) => given(one) ?? variables.get(one))} />
+          </Section>
+        </div>
+      </FormScope>
       <Section
         title="Sample values"
         about="They fill the preview and the rendered document, and are not stored."
@@ -147,7 +153,11 @@ function Editor({ template }: { template: TemplateRecord }) {
         open={asking}
         call={remove}
         onCancel={() => setAsking(false)}
-        onConfirm={() => void remove.run({ id }).then((done) => done && void navigate({ to: "/console/templates" }))}
+        onConfirm={() =>
+          void remove
+            .run({ id })
+            .then((done) => done && void navigate({ to: "/console/templates", ignoreBlocker: true }))
+        }
       />
     </Page>
   );

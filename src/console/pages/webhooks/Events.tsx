@@ -1,5 +1,5 @@
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
-import { Check } from "../../widgets/form/Field.tsx";
+import { Check, FieldError } from "../../widgets/form/Field.tsx";
 import { rulesOf } from "../../widgets/form/rules.ts";
 import style from "./Webhooks.module.css";
 
@@ -28,7 +28,7 @@ export function Events({ schema, chosen, onChange, error }: EventsProps) {
             onChange={(on) => onChange(on ? [...chosen, type] : chosen.filter((other) => other !== type))}
           />
         ))}
-      {error !== undefined && <p role="alert">{error}</p>}
+      {error !== undefined && <FieldError role="alert">{error}</FieldError>}
     </fieldset>
   );
 }

@@ -4,6 +4,7 @@ import { Button } from "../Button.tsx";
 import { classes, inWords } from "../words.ts";
 import style from "./Field.module.css";
 import { rulesOf } from "./rules.ts";
+import { FormScope, useShown } from "./scope.tsx";
 import type { AnyForm } from "./use-form.ts";
 
 interface InputProps extends Omit<ComponentProps<"input">, "onChange" | "value"> {
@@ -59,11 +60,17 @@ export function Input({ label, value, onChange, hint, error, optional, large, co
           {hint}
         </div>
       )}
-      {error !== undefined && (
-        <div id={`${id}-error`} className={style["error"]}>
-          {error}
-        </div>
-      )}
+      {error !== undefined && <FieldError id={`${id}-error`}>{error}</FieldError>}
+    </div>
+  );
+}
+
+/** What is wrong with a field. */
+export function FieldError({ children, ...rest }: ComponentProps<"div"> & { children: string }) {
+  useShown(children);
+  return (
+    <div {...rest} className={style["error"]}>
+      {children}
     </div>
   );
 }
@@ -129,11 +136,7 @@ export function TextArea({ label, value, onChange, hint, error, rows = 4, ...res
           {hint}
         </div>
       )}
-      {error !== undefined && (
-        <div id={`${id}-error`} className={style["error"]}>
-          {error}
-        </div>
-      )}
+      {error !== undefined && <FieldError id={`${id}-error`}>{error}</FieldError>}
     </div>
   );
 }
@@ -161,7 +164,9 @@ export function Select({ label, value, onChange, options, hint, error }: SelectP
         value={value}
         onChange={(event) => onChange(event.target.value)}
         aria-invalid={error !== undefined || undefined}
-        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
+        aria-describedby={
+          classes(hint !== undefined && `${id}-hint`, error !== undefined && `${id}-error`) || undefined
+        }
       >
         {options.map(([one, words]) => (
           <option key={one} value={one}>
@@ -174,7 +179,7 @@ export function Select({ label, value, onChange, options, hint, error }: SelectP
           {hint}
         </div>
       )}
-      {error !== undefined && <div className={style["error"]}>{error}</div>}
+      {error !== undefined && <FieldError id={`${id}-error`}>{error}</FieldError>}
     </div>
   );
 }
@@ -218,11 +223,13 @@ export function Radios({ legend, name, value, onChange, options }: RadiosProps) 
   );
 }
 
-/** A form: its fields under each other. */
+/** A form: its fields under each other. Violations of a refused call are at its fields, the others in its notice. */
 export function FormBody({ form, children, ...rest }: ComponentProps<"form"> & { form?: AnyForm }) {
   return (
-    <form {...rest} ref={form?.element ?? null} className={style["form"]} noValidate>
-      {children}
-    </form>
+    <FormScope form={form}>
+      <form {...rest} ref={form?.element ?? null} className={style["form"]} noValidate>
+        {children}
+      </form>
+    </FormScope>
   );
 }

@@ -1,5 +1,5 @@
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
-import { getOption, hasOption } from "@bufbuild/protobuf";
+import { getOption, hasOption, ScalarType } from "@bufbuild/protobuf";
 import { Format, rules } from "../../../../gen/atrium/options/v1/options_pb.ts";
 import type { Rules } from "../../../../gen/atrium/options/v1/options_pb.ts";
 
@@ -16,20 +16,36 @@ const FORMATS: Readonly<Partial<Record<Format, readonly [pattern: RegExp, what: 
   [Format.IP]: [/^[0-9a-f.:]+$/iu, "Enter an IP address."],
 };
 
+const INT32 = [-(2 ** 31), 2 ** 31 - 1] as const;
+const UINT32 = [0, 2 ** 32 - 1] as const;
+
+/** Limits of the whole numbers that a form holds. The encoding throws for a fraction, and beyond them. */
+const WHOLE: Readonly<Partial<Record<ScalarType, readonly [min: number, max: number]>>> = {
+  [ScalarType.INT32]: INT32,
+  [ScalarType.SINT32]: INT32,
+  [ScalarType.SFIXED32]: INT32,
+  [ScalarType.UINT32]: UINT32,
+  [ScalarType.FIXED32]: UINT32,
+};
+
 /** Says what is wrong with a value, by the contract's rules; the service checks it again. */
 export function faultOf(field: DescField, value: unknown): string | undefined {
   const rule = rulesOf(field);
+  if (typeof value === "number") return faultOfNumber(field, rule, value);
   if (rule === undefined) return undefined;
   if (value === undefined || value === "" || (Array.isArray(value) && value.length === 0))
     return rule.required ? "This is required." : undefined;
-  if (typeof value === "number") return faultOfNumber(rule, value);
   if (Array.isArray(value))
     return rule.maxItems > 0 && value.length > rule.maxItems ? `At most ${rule.maxItems}.` : undefined;
   return typeof value === "string" ? faultOfText(rule, value) : undefined;
 }
 
-function faultOfNumber({ min, max }: Rules, value: number): string | undefined {
+function faultOfNumber(field: DescField, rule: Rules | undefined, value: number): string | undefined {
+  const whole = field.fieldKind === "scalar" ? WHOLE[field.scalar] : undefined;
   if (Number.isNaN(value)) return "Enter a number.";
+  if (whole !== undefined && !Number.isInteger(value)) return "Enter a whole number.";
+  const min = rule?.min ?? whole?.[0];
+  const max = rule?.max ?? whole?.[1];
   if (min !== undefined && value < min) return `The least is ${min.toLocaleString("en")}.`;
   if (max !== undefined && value > max) return `The most is ${max.toLocaleString("en")}.`;
   return undefined;

@@ -15,10 +15,13 @@ export interface Form<I extends DescMessage = DescMessage> {
   set(changes: Partial<Values<I>>): void;
   /** Gives a field the focus after the next paint; used with errors. */
   readonly element: { current: HTMLFormElement | null };
-  /** Handler of `onSubmit`: checks the rules of the contract, then calls `send`. */
+  /**
+   * Handler of `onSubmit`: checks the rules of the contract, then calls `send`. Once that resolves to an answer, the
+   * values that were sent are the unchanged ones.
+   */
   submit(send: (values: Values<I>) => unknown): (event: { preventDefault(): void }) => void;
-  /** Puts the violations of a refused call at their fields; returns whether there were any. */
-  place(failure: Failure | undefined): boolean;
+  /** Puts the violations of a refused call at their fields; `FailureNotice` does so in its form. */
+  place(failure: Failure): void;
   reset(): void;
   readonly changed: boolean;
 }
@@ -30,6 +33,7 @@ export interface AnyForm {
   readonly errors: Readonly<Record<string, string>>;
   readonly element: { current: HTMLFormElement | null };
   set(changes: Readonly<Record<string, unknown>>): void;
+  place(failure: Failure): void;
 }
 
 /** A form over a request message: names, limits and formats are the contract's. */
@@ -37,8 +41,8 @@ export function useForm<I extends DescMessage>(schema: I, initial: MessageInitSh
   const [values, setValues] = useState(initial as Values<I>);
   const [errors, setErrors] = useState<Readonly<Record<string, string>>>({});
   const element = useRef<HTMLFormElement | null>(null);
-  const first = useRef(initial as Values<I>);
-  const changed = Object.keys(values).some((name) => values[name] !== first.current[name]);
+  const [first, setFirst] = useState(initial as Values<I>);
+  const changed = Object.keys(values).some((name) => values[name] !== first[name]);
   useGuard(guarded && changed);
 
   // The first field with an error gets the focus.
@@ -73,19 +77,18 @@ export function useForm<I extends DescMessage>(schema: I, initial: MessageInitSh
     },
     submit: (send) => (event) => {
       event.preventDefault();
-      if (check()) void send(values);
+      if (check()) void Promise.resolve(send(values)).then((answer) => answer && setFirst(values));
     },
     place(failure) {
       const placed: Record<string, string> = {};
-      for (const [name, message] of Object.entries(failure?.fields ?? {})) {
+      for (const [name, message] of Object.entries(failure.fields)) {
         const field = schema.fields.find((one) => one.name === name.split(/[.[]/u)[0]);
         if (field !== undefined && field.localName in values) placed[field.localName] = message;
       }
       if (Object.keys(placed).length > 0) setErrors(placed);
-      return Object.keys(placed).length > 0;
     },
     reset() {
-      setValues(first.current);
+      setValues(first);
       setErrors({});
     },
   };
