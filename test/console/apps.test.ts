@@ -110,7 +110,15 @@ describeInBrowser("the marketplace", () => {
     const plan = other.getByRole("dialog", { name: "Create plan" });
     await plan.getByLabel("Plan id").fill("plus");
     await plan.getByLabel("Name").fill("Plus");
-    await plan.getByLabel("Price cents").fill("2900");
+    // Neither is a price of 0 nor one of 19 cents meant.
+    const price = plan.getByLabel("Price cents");
+    await price.fill("");
+    await plan.getByRole("button", { name: "Create" }).click();
+    await plan.getByText("Enter a number.").waitFor();
+    await price.fill("19.99");
+    await plan.getByRole("button", { name: "Create" }).click();
+    await plan.getByText("Enter a whole number.").waitFor();
+    await price.fill("2900");
     await plan.getByRole("button", { name: "Create" }).click();
     await other.getByRole("cell", { name: "$29.00" }).waitFor();
 

@@ -91,9 +91,17 @@ describeInBrowser("pages of federation", () => {
 
     await rowButton(page, "Corporate", "Edit").click();
     dialog = page.getByRole("dialog", { name: "Edit Corporate" });
+    const uris = dialog.getByLabel("Redirect URIs");
+    const first = await uris.inputValue();
+    await uris.fill(`${first}\nhttps://app.corp.test/in`);
+    await page.keyboard.press("Escape");
+    await page.getByRole("alertdialog", { name: "Discard changes?" }).getByRole("button", { name: "Cancel" }).click();
     await dialog.getByLabel("Allowed domains").fill("corp.test");
     await dialog.getByRole("button", { name: "Save" }).click();
     await page.getByRole("cell", { name: "corp.test", exact: true }).waitFor();
+    await rowButton(page, "Corporate", "Edit").click();
+    expect(await uris.inputValue()).toBe(`${first}\nhttps://app.corp.test/in`);
+    await dialog.getByRole("button", { name: "Cancel" }).click();
 
     await rowButton(page, "Corporate", "Delete").click();
     const asked = page.getByRole("alertdialog", { name: "Delete Corporate?" });

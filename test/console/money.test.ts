@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { afterAll, expect, it } from "vitest";
 import { startPaymentServer } from "../../src/app/dev/payments/server.ts";
@@ -50,6 +51,11 @@ describeInBrowser("billing and templates", () => {
     await page.getByText("Payment of $33.00 confirmed.").waitFor();
     await page.getByRole("definition").filter({ hasText: /^Pro$/u }).first().waitFor();
     await page.getByRole("cell", { name: "Paid" }).waitFor();
+    const [file] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Download CSV" }).click(),
+    ]);
+    expect(await readFile(await file.path(), "utf8")).toContain(",33.00,usd,paid,");
 
     await rowButton(page, "pro", "Cancel").click();
     await page.getByRole("alertdialog").getByRole("button", { name: "Cancel subscription" }).click();

@@ -153,6 +153,32 @@ describeInBrowser("pages of an organization", () => {
     await page.getByText("value of two", { exact: true }).waitFor();
   });
 
+  it("a secret keeps its lines; its form is not lost unasked, and compares it with what others wrote", async () => {
+    const token = await here.app.login();
+    const { body: me } = await here.app.call("GET", "/api/auth/me", { token });
+    const path = `/api/admin/organizations/${me.org_uuid}/secrets/tls.key`;
+    const key = "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIA\n-----END PRIVATE KEY-----\n";
+    const page = await at("vault");
+    await page.getByRole("button", { name: "Create secret" }).click();
+    const dialog = page.getByRole("dialog", { name: "Create secret" });
+    await dialog.getByLabel("Name").fill("tls.key");
+    await page.keyboard.press("Escape");
+    await page.getByRole("alertdialog", { name: "Discard changes?" }).getByRole("button", { name: "Cancel" }).click();
+    await dialog.getByLabel("Value").fill(key);
+    await here.app.call("PUT", path, { token, body: { value: "theirs" } });
+    await dialog.getByRole("button", { name: "Create" }).click();
+    await dialog.getByRole("button", { name: "Compare" }).waitFor();
+    await here.app.call("DELETE", path, { token });
+    await dialog.getByRole("button", { name: "Compare" }).click();
+    await dialog.getByRole("alert").getByText("No such secret.").waitFor();
+    await here.app.call("PUT", path, { token, body: { value: "theirs" } });
+    await dialog.getByRole("button", { name: "Compare" }).click();
+    await dialog.getByRole("definition").getByText("theirs", { exact: true }).waitFor();
+    await dialog.getByRole("button", { name: "Create" }).click();
+    await page.getByText("Secret saved").waitFor();
+    expect((await here.app.call("GET", path, { token })).body.value).toBe(key);
+  });
+
   it("a secret is written twice, compared, revealed, deleted and restored", async () => {
     const page = await at("vault");
     await page.getByRole("button", { name: "Create secret" }).click();

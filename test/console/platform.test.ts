@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { runSql } from "../support/postgres.ts";
@@ -34,6 +35,15 @@ describeInBrowser("pages of the platform", () => {
 
   const heading = (page: Page, path: string): Promise<void> =>
     page.getByRole("heading", { level: 1, name: PAGES.find(([name]) => name === path)?.[1] ?? "" }).waitFor();
+
+  /** What "Download CSV" saves of the table on a page. */
+  async function saved(page: Page): Promise<string> {
+    const [file] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Download CSV" }).click(),
+    ]);
+    return readFile(await file.path(), "utf8");
+  }
 
   it("every page opens without a failure", async () => {
     const page = await at("installs");
@@ -98,12 +108,26 @@ describeInBrowser("pages of the platform", () => {
     for (const [label, value] of [
       ["Region of row 1", "de"],
       ["Currency of row 1", "eur"],
-      ["Minor units of row 1", "850"],
       ["Tax in percent of row 1", "19"],
     ] as const)
       await dialog.getByLabel(label).fill(value);
+    // A region without an amount is not free.
+    await dialog.getByRole("button", { name: "Create" }).click();
+    await dialog.getByText("This is required.").waitFor();
+    const amount = dialog.getByLabel("Minor units of row 1");
+    await expect.poll(() => amount.and(page.locator(":focus")).count()).toBe(1);
+    await amount.fill("8.50");
+    await dialog.getByText("Enter a whole number.").waitFor();
+    await amount.fill("850");
+    await dialog.getByLabel("Tax percent").fill("7 %");
+    await dialog.getByText("Enter a number.").waitFor();
+    await dialog.getByLabel("Tax percent").fill("");
+    // A row in which nothing is typed is no region.
+    await dialog.getByRole("button", { name: "Add region" }).click();
     await dialog.getByRole("button", { name: "Create" }).click();
     await page.getByRole("cell", { name: "$9.00" }).waitFor();
+    await page.getByRole("cell", { name: "1 region" }).waitFor();
+    expect(await saved(page)).toMatch(/^Id,Product,Plan,Price,Currency,.*\r\n\d+,Team,team,9\.00,usd,/u);
     await rowButton(page, "Team", "Deactivate").click();
     await page.getByRole("alertdialog").getByRole("button", { name: "Deactivate" }).click();
     await page.getByRole("cell", { name: "Inactive" }).waitFor();
@@ -160,5 +184,19 @@ describeInBrowser("pages of the platform", () => {
     await page.getByRole("button", { name: "Reconcile" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Reconcile" }).click();
     await page.getByText("Reconciliation started: workflow", { exact: false }).waitFor();
+
+    await runSql(
+      here.app.databaseUrl,
+      `insert into provider_events (provider, event_id, type, occurred_at, received_at, ids, facts, body, amount,
+         currency, reason)
+       values ('stripe', 'evt_1', 'invoice.paid', now(), now(), '{}', '[]', '{}', 1250, 'usd', 'unknown_purchase'),
+         ('stripe', 'evt_2', 'invoice.paid', now(), now(), '{}', '[]', '{}', 1250, 'jpy', 'unknown_purchase')`,
+    );
+    await page.reload();
+    await page.getByRole("cell", { name: "¥1,250" }).waitFor();
+    const file = await saved(page);
+    expect(file).toMatch(/^Provider,Event,Type,Amount,Currency,/u);
+    expect(file).toContain("stripe,evt_1,invoice.paid,12.50,usd,");
+    expect(file).toContain("stripe,evt_2,invoice.paid,1250,jpy,");
   });
 });

@@ -4,7 +4,7 @@ import { ExternalLink } from "../../widgets/ExternalLink.tsx";
 import { Section } from "../../widgets/Page.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
 import { inWords } from "../../widgets/words.ts";
-import { money } from "../apps/money.ts";
+import { decimal, money } from "../apps/money.ts";
 
 const STATUSES = ["paid", "failed", "refunded"];
 
@@ -24,7 +24,7 @@ export function Payments() {
           {
             header: "Amount",
             cell: ({ amount, currency }) => money(amount, currency),
-            csv: ({ amount }) => amount,
+            csv: ({ amount, currency }) => decimal(amount, currency),
             right: true,
           },
           { header: "Currency", cell: ({ currency }) => currency.toUpperCase(), csv: ({ currency }) => currency },

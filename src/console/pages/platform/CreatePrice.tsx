@@ -1,19 +1,16 @@
-import { create } from "@bufbuild/protobuf";
 import { useQuery } from "@connectrpc/connect-query";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { BillingService } from "../../../../gen/atrium/billing/v1/billing_pb.ts";
-import { CreatePriceRequestSchema, RegionPriceSchema } from "../../../../gen/atrium/billing/v1/pricing_pb.ts";
-import { Button } from "../../widgets/Button.tsx";
+import { CreatePriceRequestSchema } from "../../../../gen/atrium/billing/v1/pricing_pb.ts";
 import { ShowAsCode, bodyOf } from "../../widgets/CodeSample.tsx";
 import { Dialog, SubmitActions } from "../../widgets/Dialog.tsx";
 import { Field, FormBody, Input, Select } from "../../widgets/form/Field.tsx";
+import { faultOf } from "../../widgets/form/rules.ts";
 import { useForm } from "../../widgets/form/use-form.ts";
 import { useCall } from "../../widgets/use-call.ts";
 import style from "./Platform.module.css";
-
-const REGION = { region: "", currency: "", amount: "", tax: "" };
-
-const LABELS = { region: "Region", currency: "Currency", amount: "Minor units", tax: "Tax in percent" } as const;
+import { faultsOf, isTyped, numberIn, RegionPrices, regionPriceOf } from "./RegionPrices.tsx";
+import type { RegionRow } from "./RegionPrices.tsx";
 
 /** Makes a price, with prices of its own for regions. */
 export function CreatePrice({ onClose }: { onClose: () => void }) {
@@ -26,29 +23,38 @@ export function CreatePrice({ onClose }: { onClose: () => void }) {
     unitAmountCents: 0,
   });
   const [tax, setTax] = useState("");
-  const [regions, setRegions] = useState<(typeof REGION)[]>([]);
+  const [regions, setRegions] = useState<readonly RegionRow[]>([]);
+  const [attempts, setAttempts] = useState(0);
   const call = useCall(BillingService.method.createPrice, { done: "Price created" });
   const regionFault = Object.entries(call.failure?.fields ?? {}).find(([name]) => name.startsWith("regions"))?.[1];
+  const taxPercent = numberIn(tax);
+  const taxFault = faultOf(CreatePriceRequestSchema.field.taxPercent, taxPercent);
+  const prices = regions.filter(isTyped).map(regionPriceOf);
+  const isChanged = form.changed || tax !== "" || regions.length > 0;
+
+  // The first field with an error gets the focus, as in the rest of the form.
+  useEffect(() => {
+    if (attempts > 0) form.element.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  }, [attempts]);
+
+  const send = form.submit(async ({ plan, ...values }) => {
+    if (taxFault !== undefined || prices.some((price) => Object.keys(faultsOf(price)).length > 0)) return;
+    const made = await call.run({
+      ...values,
+      ...(plan !== "" && { plan: String(plan) }),
+      ...(taxPercent !== undefined && { taxPercent }),
+      regions: prices,
+    });
+    if (made !== undefined) onClose();
+  });
   return (
-    <Dialog title="Create price" open wide dirty={form.changed || regions.length > 0} onClose={onClose}>
+    <Dialog title="Create price" open wide dirty={isChanged} onClose={onClose}>
       <FormBody
         form={form}
-        onSubmit={form.submit(async ({ plan, ...values }) => {
-          const made = await call.run({
-            ...values,
-            ...(plan !== "" && { plan: String(plan) }),
-            ...(tax !== "" && { taxPercent: Number(tax) }),
-            regions: regions.map((one) =>
-              create(RegionPriceSchema, {
-                region: one.region.toUpperCase(),
-                currency: one.currency.toLowerCase(),
-                unitAmountCents: Number(one.amount),
-                ...(one.tax !== "" && { taxPercent: Number(one.tax) }),
-              }),
-            ),
-          });
-          if (made !== undefined) onClose();
-        })}
+        onSubmit={(event) => {
+          setAttempts(attempts + 1);
+          send(event);
+        }}
       >
         <div className={style["fields"]}>
           <Field form={form} name="product" />
@@ -78,33 +84,10 @@ export function CreatePrice({ onClose }: { onClose: () => void }) {
             value={tax}
             onChange={setTax}
             inputMode="decimal"
-            error={call.failure?.fields["tax_percent"]}
+            error={(attempts > 0 ? taxFault : undefined) ?? call.failure?.fields["tax_percent"]}
           />
         </div>
-        <fieldset className={style["regions"]}>
-          <legend>Prices of regions</legend>
-          {regions.map((row, at) => (
-            <div key={at} className={style["fields"]}>
-              {Object.entries(LABELS).map(([name, label]) => (
-                <Input
-                  key={name}
-                  label={`${label} of row ${at + 1}`}
-                  value={row[name as keyof typeof REGION]}
-                  onChange={(value) =>
-                    setRegions(regions.map((one, nth) => (nth === at ? { ...one, [name]: value } : one)))
-                  }
-                  autoComplete="off"
-                />
-              ))}
-            </div>
-          ))}
-          {regionFault !== undefined && <p role="alert">{regionFault}</p>}
-          <div>
-            <Button small onClick={() => setRegions([...regions, REGION])}>
-              Add region
-            </Button>
-          </div>
-        </fieldset>
+        <RegionPrices rows={regions} onChange={setRegions} isChecked={attempts > 0} fault={regionFault} />
         <ShowAsCode http="POST /api/admin/pricing/prices" body={bodyOf(form.values)} />
         <SubmitActions call={call} verb="Create" onCancel={onClose} />
       </FormBody>

@@ -12,7 +12,7 @@ import { Page } from "../../widgets/Page.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { inWords } from "../../widgets/words.ts";
-import { money } from "../apps/money.ts";
+import { decimal, money } from "../apps/money.ts";
 
 /** Payments that granted nothing, and the search for events that never came. */
 export default function Payments() {
@@ -45,9 +45,10 @@ export default function Payments() {
           {
             header: "Amount",
             cell: ({ amount, currency }) => money(amount, currency),
-            csv: ({ amount }) => amount,
+            csv: ({ amount, currency }) => decimal(amount, currency),
             right: true,
           },
+          { header: "Currency", cell: ({ currency }) => currency.toUpperCase(), csv: ({ currency }) => currency },
           { header: "Reason", cell: ({ reason }) => inWords(reason), csv: ({ reason }) => reason },
           { header: "Received", time: ({ receivedAt }) => receivedAt },
         ]}

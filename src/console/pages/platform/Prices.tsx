@@ -9,7 +9,7 @@ import { Page } from "../../widgets/Page.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { inWords, plural } from "../../widgets/words.ts";
-import { money } from "../apps/money.ts";
+import { decimal, money } from "../apps/money.ts";
 import { CreatePrice } from "./CreatePrice.tsx";
 
 /** Prices of plans and products; one is never changed, only replaced. */
@@ -49,9 +49,10 @@ export default function Prices() {
           {
             header: "Price",
             cell: ({ unitAmountCents, currency }) => money(unitAmountCents, currency),
-            csv: ({ unitAmountCents }) => unitAmountCents,
+            csv: ({ unitAmountCents, currency }) => decimal(unitAmountCents, currency),
             right: true,
           },
+          { header: "Currency", cell: ({ currency }) => currency.toUpperCase(), csv: ({ currency }) => currency },
           { header: "Interval", cell: ({ interval }) => inWords(interval), csv: ({ interval }) => interval },
           {
             header: "Tax",

@@ -1,10 +1,12 @@
 import { useState } from "react";
+import { PlanSchema } from "../../../../gen/atrium/marketplace/v1/marketplace_pb.ts";
 import type { App, Plan } from "../../../../gen/atrium/marketplace/v1/marketplace_pb.ts";
 import { PublisherService } from "../../../../gen/atrium/marketplace/v1/publisher_pb.ts";
 import { Button } from "../../widgets/Button.tsx";
 import { CodeSample } from "../../widgets/CodeSample.tsx";
 import { Confirm, Dialog, SubmitActions } from "../../widgets/Dialog.tsx";
-import { FormBody, Input, Select } from "../../widgets/form/Field.tsx";
+import { Field, FormBody, Select } from "../../widgets/form/Field.tsx";
+import { useForm } from "../../widgets/form/use-form.ts";
 import { Section } from "../../widgets/Page.tsx";
 import { Rows } from "../../widgets/table/Rows.tsx";
 import { useCall } from "../../widgets/use-call.ts";
@@ -80,52 +82,33 @@ export function AppPlans({ app }: { app: App }) {
 }
 
 function EditPlan({ app, of, onClose }: { app: App; of: Plan | undefined; onClose: () => void }) {
-  const first = {
+  const form = useForm(PlanSchema, {
     planId: of?.planId ?? "",
     name: of?.name ?? "",
-    price: String(of?.priceCents ?? 0),
+    priceCents: of?.priceCents ?? 0,
     interval: of?.interval ?? "month",
-  };
-  const [plan, setPlan] = useState(first);
-  const call = useCall(PublisherService.method.updateApp, { done: "Plan saved" });
-  const faults = Object.entries(call.failure?.fields ?? {});
-  const faultOf = (field: string): string | undefined => faults.find(([name]) => name.endsWith(field))?.[1];
-  const isChanged = JSON.stringify(plan) !== JSON.stringify(first);
+  });
+  const call = useCall(PublisherService.method.updateApp, {
+    done: "Plan saved",
+    onFailure: (failure) => form.place({ ...failure, fields: ofPlan(failure.fields) }),
+  });
   return (
-    <Dialog title={of === undefined ? "Create plan" : `Edit ${of.name}`} open dirty={isChanged} onClose={onClose}>
+    <Dialog title={of === undefined ? "Create plan" : `Edit ${of.name}`} open dirty={form.changed} onClose={onClose}>
       <FormBody
-        onSubmit={(event) => {
-          event.preventDefault();
-          const { planId, name, price, interval } = plan;
-          const written = { planId, name, priceCents: Math.max(0, Math.trunc(Number(price) || 0)), interval };
+        form={form}
+        onSubmit={form.submit(async (plan) => {
           const plans =
-            of === undefined
-              ? [...app.plans, written]
-              : app.plans.map((one) => (one.planId === of.planId ? written : one));
-          void call.run({ appId: app.appId, plans }).then((done) => done && onClose());
-        }}
+            of === undefined ? [...app.plans, plan] : app.plans.map((one) => (one.planId === of.planId ? plan : one));
+          if ((await call.run({ appId: app.appId, plans })) !== undefined) onClose();
+        })}
       >
-        <Input
-          label="Plan id"
-          value={plan.planId}
-          onChange={(planId) => setPlan({ ...plan, planId })}
-          disabled={of !== undefined}
-          error={faultOf("plan_id")}
-        />
-        <Input label="Name" value={plan.name} onChange={(name) => setPlan({ ...plan, name })} error={faultOf("name")} />
-        <Input
-          label="Price cents"
-          hint="In minor units: 1900 is 19.00"
-          type="number"
-          min={0}
-          value={plan.price}
-          onChange={(price) => setPlan({ ...plan, price })}
-          error={faultOf("price_cents")}
-        />
+        <Field form={form} name="planId" disabled={of !== undefined} />
+        <Field form={form} name="name" />
+        <Field form={form} name="priceCents" hint="In minor units: 1900 is 19.00" />
         <Select
           label="Interval"
-          value={plan.interval}
-          onChange={(interval) => setPlan({ ...plan, interval })}
+          value={form.values.interval ?? "month"}
+          onChange={(interval) => form.set({ interval })}
           options={[
             ["month", "Month"],
             ["year", "Year"],
@@ -137,3 +120,7 @@ function EditPlan({ app, of, onClose }: { app: App; of: Plan | undefined; onClos
     </Dialog>
   );
 }
+
+/** Violations of an app's plans by the fields of a plan: `plans[1].price_cents` is of `price_cents`. */
+const ofPlan = (fields: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(fields).map(([name, words]) => [name.replace(/^plans\[\d+\]\./u, ""), words]));

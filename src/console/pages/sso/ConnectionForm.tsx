@@ -10,7 +10,7 @@ import { Button } from "../../widgets/Button.tsx";
 import { Copy } from "../../widgets/Copy.tsx";
 import { ShowAsCode, bodyOf } from "../../widgets/CodeSample.tsx";
 import { Dialog, DialogActions, SubmitActions } from "../../widgets/Dialog.tsx";
-import { Field, FormBody, Input, Select } from "../../widgets/form/Field.tsx";
+import { Field, FormBody, Input, Select, TextArea } from "../../widgets/form/Field.tsx";
 import { useForm } from "../../widgets/form/use-form.ts";
 import { Facts } from "../../widgets/Page.tsx";
 import { useCall } from "../../widgets/use-call.ts";
@@ -42,12 +42,16 @@ export function ConnectionForm({ of, onClose }: FormProps) {
     // The console's own sign-in page: without it the button would not be shown there.
     redirectUris: of?.redirectUris ?? [serviceUrl],
   });
-  const [domains, setDomains] = useState(form.values.allowedDomains?.join(", ") ?? "");
-  const [uris, setUris] = useState(form.values.redirectUris?.join("\n") ?? "");
+  const firstDomains = of?.allowedDomains.join(", ") ?? "";
+  const firstUris = (of?.redirectUris ?? [serviceUrl]).join("\n");
+  const [domains, setDomains] = useState(firstDomains);
+  const [uris, setUris] = useState(firstUris);
   const createCall = useCall(OidcService.method.createConnection);
   const update = useCall(OidcService.method.updateConnection, { done: "Connection saved" });
   const call = of === undefined ? createCall : update;
   const preset = presetOf(provider);
+  const isChanged =
+    form.changed || domains !== firstDomains || uris !== firstUris || parts.some((part) => part.trim() !== "");
 
   const setPart = (at: number, text: string): void => {
     const next = preset.parts.map((_part, index) => (index === at ? text : (parts[index] ?? "")));
@@ -97,7 +101,7 @@ export function ConnectionForm({ of, onClose }: FormProps) {
       title={of === undefined ? "Create connection" : `Edit ${of.name}`}
       open
       wide
-      dirty={form.changed || domains !== (of?.allowedDomains.join(", ") ?? "")}
+      dirty={isChanged}
       onClose={onClose}
     >
       <FormBody
@@ -151,11 +155,12 @@ export function ConnectionForm({ of, onClose }: FormProps) {
           error={call.failure?.fields["allowed_domains"] ?? form.errors["allowedDomains"]}
           spellCheck={false}
         />
-        <Input
+        <TextArea
           label="Redirect URIs"
           value={uris}
           onChange={setUris}
-          hint={`Where browsers go after a sign-in. ${serviceUrl} is the sign-in page of this console.`}
+          rows={3}
+          hint={`One a line: where browsers go after a sign-in. ${serviceUrl} is the sign-in page of this console.`}
           error={call.failure?.fields["redirect_uris"] ?? form.errors["redirectUris"]}
           spellCheck={false}
         />

@@ -1,12 +1,11 @@
 import { useState } from "react";
 import { PutSecretRequestSchema, VaultService } from "../../../../gen/atrium/vault/v1/vault_pb.ts";
 import type { SecretValue } from "../../../../gen/atrium/vault/v1/vault_pb.ts";
-import { transport } from "../../session/session.ts";
 import { useOrg } from "../../session/use-session.ts";
 import { Button } from "../../widgets/Button.tsx";
 import { ShowAsCode } from "../../widgets/CodeSample.tsx";
 import { Dialog, DialogActions } from "../../widgets/Dialog.tsx";
-import { Field, FormBody, Input } from "../../widgets/form/Field.tsx";
+import { Field, FormBody, TextArea } from "../../widgets/form/Field.tsx";
 import { useForm } from "../../widgets/form/use-form.ts";
 import { FailureNotice, Notice } from "../../widgets/Notice.tsx";
 import { useCall } from "../../widgets/use-call.ts";
@@ -26,21 +25,20 @@ export function WriteSecret({ of, onClose }: WriteProps) {
   const [expected, setExpected] = useState(of?.version ?? 0);
   const [theirs, setTheirs] = useState<SecretValue>();
   const call = useCall(VaultService.method.putSecret, { done: "Secret saved" });
+  const comparison = useCall(VaultService.method.getSecret);
   const name = String(form.values.name);
-  const conflict = call.failure?.code === "precondition_failed" || call.failure?.code === "conflict";
+  const conflict = call.failure?.code === "version_conflict";
   const look = async (): Promise<void> => {
-    const { message } = await transport.unary(VaultService.method.getSecret, undefined, undefined, undefined, {
-      orgUuid,
-      name,
-    });
-    setTheirs(message);
-    setExpected(message.version);
+    const secret = await comparison.run({ orgUuid, name });
+    if (secret === undefined) return;
+    setTheirs(secret);
+    setExpected(secret.version);
   };
   return (
     <Dialog
       title={of === undefined ? "Create secret" : "New version"}
       open
-      dirty={value !== ""}
+      dirty={form.changed || value !== ""}
       onClose={onClose}
       {...(of !== undefined && { about: of.name })}
     >
@@ -57,16 +55,17 @@ export function WriteSecret({ of, onClose }: WriteProps) {
         })}
       >
         {of === undefined && <Field form={form} name="name" hint="Letters, digits, dots, dashes: database.password" />}
-        <Input label="Value" value={value} onChange={setValue} autoComplete="off" spellCheck={false} />
+        <TextArea label="Value" value={value} onChange={setValue} autoComplete="off" spellCheck={false} />
         {of === undefined && <Field form={form} name="description" />}
         {conflict && (
           <Notice kind="warn">
             Somebody wrote another version meanwhile.{" "}
-            <Button small onClick={() => void look()}>
+            <Button small busy={comparison.busy} onClick={() => void look()}>
               Compare
             </Button>
           </Notice>
         )}
+        {conflict && comparison.failure !== undefined && <FailureNotice failure={comparison.failure} />}
         {theirs !== undefined && (
           <dl className={style["both"]}>
             <dt>Version {theirs.version}, theirs</dt>
