@@ -125,7 +125,7 @@ describeInBrowser("the pages at work", () => {
     await live.click();
     expect(await live.getAttribute("aria-pressed")).toBe("true");
     await page.getByRole("button", { name: "Remove filter Type" }).waitFor();
-    await page.getByLabel("From", { exact: true }).fill("2020-01-01");
+    await page.getByLabel("From (UTC)", { exact: true }).fill("2020-01-01");
     await page.getByRole("button", { name: "Remove filter From" }).waitFor();
     await page.getByRole("button", { name: "Clear filters" }).click();
     await page.getByRole("button", { name: "Clear filters" }).waitFor({ state: "detached" });
@@ -134,6 +134,24 @@ describeInBrowser("the pages at work", () => {
     await type.press("Enter");
     await page.getByText("No events match.").waitFor();
     expect(new URL(page.url()).searchParams.get("type")).toBe("vault.sealed");
+  });
+
+  it("the audit log from a day to the same day has the events of that day", async () => {
+    const [today, yesterday] = [0, 86_400_000].map((agoMs) => new Date(Date.now() - agoMs).toISOString().slice(0, 10));
+    const page = await at("audit");
+    await page.getByLabel("From (UTC)", { exact: true }).fill(today ?? "");
+    const last = page.getByLabel("To (UTC)", { exact: true });
+    await last.fill(yesterday ?? "");
+    await page.getByText("No events match.").waitFor();
+    await last.fill(today ?? "");
+    await page.getByRole("link", { name: "login.password" }).first().waitFor();
+    await page.reload();
+    await page.getByRole("link", { name: "login.password" }).first().waitFor();
+    expect(await last.inputValue()).toBe(today);
+    await page
+      .getByRole("button", { name: "Remove filter To (UTC)" })
+      .filter({ hasText: today ?? "" })
+      .waitFor();
   });
 
   it("search and filter survive a reload and Back", async () => {

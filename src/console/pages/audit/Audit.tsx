@@ -22,6 +22,8 @@ export default function Audit() {
   const { orgName } = useMe();
   const people = usePeople();
   const search: Readonly<Record<string, string | undefined>> = useSearch({ strict: false });
+  // Not named `to`: the service's `to` is exclusive, and the address keeps the day that was chosen.
+  const { last_day: lastDay = "" } = search;
   const [live, setLive] = useState(false);
   const [purging, setPurging] = useState(false);
   const purge = useCall(AuthEventsService.method.purgeAuthEvents, {
@@ -48,7 +50,7 @@ export default function Audit() {
         caption="Audit events"
         things="events"
         method={AuthEventsService.method.listAuditEvents}
-        input={{ orgUuid }}
+        input={{ orgUuid, ...(lastDay !== "" && { to: endOf(lastDay) }) }}
         rowKey={({ eventId }) => eventId}
         filters={[
           {
@@ -66,8 +68,8 @@ export default function Audit() {
           },
           { name: "type", label: "Type", values: [], typed: "login.password" },
           { name: "actor", label: "Actor", values: [] },
-          { name: "from", label: "From", values: [], isDay: true },
-          { name: "to", label: "To", values: [], isDay: true },
+          { name: "from", label: "From (UTC)", values: [], isDay: true },
+          { name: "last_day", label: "To (UTC)", values: [], isDay: true },
         ]}
         columns={[
           {
@@ -96,4 +98,11 @@ export default function Audit() {
       />
     </Page>
   );
+}
+
+/** The midnight that ends a day in UTC. What is no day is returned as it is, for the service to refuse. */
+function endOf(day: string): string {
+  const end = new Date(day);
+  end.setUTCDate(end.getUTCDate() + 1);
+  return Number.isNaN(end.getTime()) ? day : end.toISOString();
 }
