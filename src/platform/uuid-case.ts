@@ -18,25 +18,36 @@ export function compileUuidCase(desc: DescMessage): UuidCase | undefined {
   return ofMessage(desc, new Map());
 }
 
-function ofMessage(desc: DescMessage, under: Map<DescMessage, { change: Change | undefined }>): Change | undefined {
-  if (desc.typeName.startsWith("google.protobuf.")) return undefined;
-  const known = under.get(desc);
-  // A recursive message type looks up its own change when it is called, after compilation.
-  if (known !== undefined) return (value) => known.change?.(value);
-  const slot: { change: Change | undefined } = { change: undefined };
-  under.set(desc, slot);
-  const fields = desc.fields.flatMap((field) => ofField(field, under) ?? []);
-  if (fields.length === 0) return undefined;
-  return (slot.change = (message) => {
-    for (const change of fields) change(message);
-    return message;
-  });
+/** The change of a message type; `isCompiled` is false while its fields are visited. */
+interface Slot {
+  change: Change | undefined;
+  isCompiled: boolean;
 }
 
-function ofField(field: DescField, under: Map<DescMessage, { change: Change | undefined }>): Change | undefined {
+type Slots = Map<DescMessage, Slot>;
+
+function ofMessage(desc: DescMessage, slots: Slots): Change | undefined {
+  if (desc.typeName.startsWith("google.protobuf.")) return undefined;
+  const known = slots.get(desc);
+  if (known?.isCompiled === true) return known.change;
+  // A recursive message type looks up its own change when it is called, after compilation.
+  if (known !== undefined) return (value) => (known.change === undefined ? value : known.change(value));
+  const slot: Slot = { change: undefined, isCompiled: false };
+  slots.set(desc, slot);
+  const fields = desc.fields.flatMap((field) => ofField(field, slots) ?? []);
+  if (fields.length > 0)
+    slot.change = (message) => {
+      for (const change of fields) change(message);
+      return message;
+    };
+  slot.isCompiled = true;
+  return slot.change;
+}
+
+function ofField(field: DescField, slots: Slots): Change | undefined {
   const one: Change | undefined =
     field.message !== undefined
-      ? ofMessage(field.message, under)
+      ? ofMessage(field.message, slots)
       : rulesOf(field)?.format === Format.UUID
         ? lowerCase
         : undefined;

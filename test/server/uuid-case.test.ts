@@ -29,6 +29,11 @@ test("every UUID of a message is written in lower case, wherever it stands, and 
   expect(changed({ choice: { case: "text", value: upper } })).toMatchObject({ choice: { case: "text", value: upper } });
 });
 
+test("messages without UUIDs stay as they are, also of a type that occurs twice", () => {
+  const notes = { first: { text: "a" }, others: [{ text: "b" }, { text: "c" }] };
+  expect(changed({ id: upper, ...notes })).toEqual(create(desc, { id: lower, ...notes } as never));
+});
+
 test("fields that are not set remain so, and a message without UUIDs needs no change", () => {
   expect(changed({})).toEqual(create(desc, {}));
   expect(compileUuidCase(messageType("CreateRequest"))).toBeUndefined();
