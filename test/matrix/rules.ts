@@ -127,6 +127,9 @@ export interface Bearer {
   withoutBilling?: true;
 }
 
+/** What needs `billing:write` (decisions 10.5, 17.5). */
+const paying = new Set(["POST /api/billing/portal-session", "POST /api/pricing/checkout-session"]);
+
 /** What a service identity may ask for itself, whatever its role (decisions 17.7). */
 const ownIdentity = new Set(["POST /api/auth/spiffe/svid", "POST /api/auth/spiffe/jwt-svid"]);
 
@@ -155,7 +158,7 @@ export function expectedOutcome(guarded: Guarded, bearer: Bearer): string {
   if (words.has("elevated") && !bearer.elevated) return "403 step_up_required";
   if (name === "GET /api/billing/history" && bearer.withoutBilling === true) return "403 forbidden";
   // Of the roles of the matrix only admins have `billing:write`.
-  if (name === "POST /api/billing/portal-session" && !bearer.admin) return "403 forbidden";
+  if (paying.has(name) && !bearer.admin) return "403 forbidden";
   // Cards belong to a person (decisions 10.8).
   if (name.includes(" /api/billing/cards") && !name.startsWith("GET ") && bearer.workload === true)
     return "403 forbidden";
