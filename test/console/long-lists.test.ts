@@ -146,8 +146,8 @@ describeInBrowser("tables longer than offsets reach", () => {
     // Of another day: the log grows by what this browser does.
     await seedEvents(here.app.databaseUrl, { orgUuid, events: MANY, from: new Date(clock.now() - 3 * DAY_MS) });
     await countSeeded(here.app.databaseUrl, orgUuid);
-    const to = new Date(clock.now() - DAY_MS).toISOString().slice(0, 10);
-    const page = await at(`audit?to=${to}&page=201`);
+    const day = new Date(clock.now() - 2 * DAY_MS).toISOString().slice(0, 10);
+    const page = await at(`audit?last_day=${day}&page=201`);
     await foot(page, "10,001").filter({ hasText: "; narrow by date" }).waitFor();
     const links = page.getByRole("table", { name: "Audit events" }).getByRole("link");
     const ids = async (): Promise<(string | null)[]> =>
@@ -183,7 +183,7 @@ describeInBrowser("tables longer than offsets reach", () => {
     await expect.poll(ids).toEqual(at202);
     await previous(page);
     await foot(page, "10,001").waitFor();
-    expect(new URL(page.url()).search).toBe(`?to=${to}&page=201`);
+    expect(new URL(page.url()).search).toBe(`?last_day=${day}&page=201`);
     for (let from = 10_051; from < MANY; from += 50) {
       await next(page);
       await foot(page, from.toLocaleString("en")).waitFor();
@@ -201,6 +201,6 @@ describeInBrowser("tables longer than offsets reach", () => {
     await page.goto(address);
     await page.getByRole("button", { name: "First page" }).click();
     await foot(page, "1").waitFor();
-    expect(new URL(page.url()).search).toBe(`?to=${to}`);
+    expect(new URL(page.url()).search).toBe(`?last_day=${day}`);
   });
 });
