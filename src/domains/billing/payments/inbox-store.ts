@@ -237,18 +237,32 @@ export async function factsOf(tx: Tx, quoteIds: readonly string[]): Promise<Map<
   return new Map(rows.map(({ quoteId, events }) => [quoteId, events.flatMap(timed)]));
 }
 
-/** Events that name an id of a quote and belong to none, because they came while it was being linked; oldest first. */
+/** An event that belongs to a quote and has not been given to it. */
+export interface UnclaimedEvent {
+  provider: ProviderName;
+  eventId: string;
+  ids: string[];
+  /** As PostgreSQL writes it, to the microsecond. */
+  receivedAt: string;
+}
+
+/**
+ * Events that name an id of a quote and belong to none, because they came while it was being linked; oldest first, from
+ * behind one of them on.
+ */
 export function unclaimedEvents(
   database: Pick<Database, "prepared">,
+  after: UnclaimedEvent | undefined,
   limit: number,
-): Promise<{ provider: ProviderName; ids: string[] }[]> {
-  return database.prepared(
+): Promise<UnclaimedEvent[]> {
+  return database.prepared<UnclaimedEvent>(
     "billing-unclaimed",
-    `select e.provider, e.ids from provider_events e
-     where e.quote_id is null and e.received_at > '-infinity' and exists (
-       select 1 from provider_links l where l.provider = e.provider and l.external_id = any (e.ids))
-     order by e.received_at limit $1`,
-    [limit],
+    `select e.provider, e.event_id as "eventId", e.ids, e.received_at::text as "receivedAt" from provider_events e
+     where e.quote_id is null and e.received_at > '-infinity'
+       and (e.received_at, e.provider, e.event_id) > ($2::timestamptz, $3, $4) and exists (
+         select 1 from provider_links l where l.provider = e.provider and l.external_id = any (e.ids))
+     order by e.received_at, e.provider, e.event_id limit $1`,
+    [limit, after?.receivedAt ?? "-infinity", after?.provider ?? "", after?.eventId ?? ""],
   );
 }
 

@@ -11,7 +11,7 @@ import { PROVIDER_ERRORS, PROVIDER_NAMES } from "../providers/index.ts";
 import type { ProviderEvent, ProviderName, Providers } from "../providers/index.ts";
 import type { Apply } from "./apply.ts";
 import * as store from "./inbox-store.ts";
-import type { ReceivedEvent } from "./inbox-store.ts";
+import type { ReceivedEvent, UnclaimedEvent } from "./inbox-store.ts";
 import { createMatching } from "./match.ts";
 
 /** How long events that say nothing about a payment are kept, milliseconds. */
@@ -30,15 +30,18 @@ type Transact = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
 export function createInbox({ database, clock, log }: BillingDeps, providers: Providers, apply: Apply) {
   const { match, keep } = createMatching(apply);
 
-  /** Keeps and applies an event; keeps it alone when it cannot be applied now. */
-  async function receiveAlone(transact: Transact, provider: ProviderName, received: ReceivedEvent): Promise<void> {
+  /** Keeps and applies an event; keeps it alone when it cannot be applied now. False when it is known. */
+  async function receiveAlone(transact: Transact, provider: ProviderName, received: ReceivedEvent): Promise<boolean> {
     try {
-      await transact((tx) => keep(tx, provider, [received], dateOf(clock)));
+      return await transact(async (tx) => (await keep(tx, provider, [received], dateOf(clock))) > 0);
     } catch (error) {
       if (isAway(error)) throw error;
       const { eventId } = received.event;
       log.error({ err: error, provider, event_id: eventId }, "An event of a payment provider is applied later");
-      await transact((tx) => store.insertEvents(tx, provider, [received], dateOf(clock), { claim: false }));
+      const kept = await transact((tx) =>
+        store.insertEvents(tx, provider, [received], dateOf(clock), { claim: false }),
+      );
+      return kept.length > 0;
     }
   }
 
@@ -54,7 +57,7 @@ export function createInbox({ database, clock, log }: BillingDeps, providers: Pr
       return all.map(() => Promise.resolve());
     } catch (error) {
       if (isAway(error)) throw error;
-      return all.map((received) => receiveAlone(transact, provider, received));
+      return all.map(async (received) => void (await receiveAlone(transact, provider, received)));
     }
   }
 
@@ -85,19 +88,37 @@ export function createInbox({ database, clock, log }: BillingDeps, providers: Pr
       const received = { event, body: raw.toString("utf8") };
       // A deadline or a credential belongs to the transaction of its own request.
       const batch = context.caller === undefined && context.signal === undefined ? batches.get(provider) : undefined;
-      if (batch === undefined) return receiveAlone((work) => context.transaction(work), provider, received);
-      return batch(received);
+      if (batch !== undefined) return batch(received);
+      await receiveAlone((work) => context.transaction(work), provider, received);
     },
 
-    /** Keeps and applies an event that never came; false when it is known. */
+    /** Keeps an event that never came, and applies it, now or later; false when it is known. */
     keep: (provider: ProviderName, event: ProviderEvent, body: string): Promise<boolean> =>
-      database.background.transaction(async (tx) => (await keep(tx, provider, [{ event, body }], dateOf(clock))) > 0),
+      receiveAlone((work) => database.background.transaction(work), provider, { event, body }),
 
-    /** Applies events that were kept and not applied, such as before a crash; returns how many it looked at. */
+    /**
+     * Applies events that were kept and not applied, such as before a crash; returns how many it looked at. One that
+     * cannot be applied holds up no other.
+     * @throws the first failure, after the last event
+     */
     async applyKept(): Promise<number> {
-      const waiting = await store.unclaimedEvents(database.background, KEPT_BATCH);
-      for (const { provider, ids } of waiting) await database.background.transaction((tx) => match(tx, provider, ids));
-      return waiting.length;
+      let [looked, after]: [number, UnclaimedEvent | undefined] = [0, undefined];
+      const failures: unknown[] = [];
+      for (let size = KEPT_BATCH; size === KEPT_BATCH; looked += size) {
+        const waiting: UnclaimedEvent[] = await store.unclaimedEvents(database.background, after, KEPT_BATCH);
+        for (const { provider, eventId, ids } of waiting) {
+          try {
+            await database.background.transaction((tx) => match(tx, provider, ids));
+          } catch (error) {
+            if (isAway(error)) throw error;
+            log.debug({ err: error, provider, event_id: eventId }, "A kept event of a payment provider is not applied");
+            failures.push(error);
+          }
+        }
+        [size, after] = [waiting.length, waiting.at(-1)];
+      }
+      if (failures.length > 0) throw failures[0];
+      return looked;
     },
 
     /** Payments that granted nothing, newest first. */

@@ -4,6 +4,7 @@ import { errors } from "../../../platform/errors.ts";
 import { causedBy, EVENTS } from "../../event-catalogue/index.ts";
 import type { BillingDeps } from "../deps.ts";
 import type { Inbox } from "../payments/inbox.ts";
+import { PROVIDER_NAMES } from "../providers/index.ts";
 import type { ProviderName, Providers } from "../providers/index.ts";
 import * as store from "./store.ts";
 
@@ -14,6 +15,10 @@ export const RECONCILIATION_REQUESTED = "billing.reconciliation_requested";
 const PERIOD_MS = 3 * 86_400_000;
 /** How long rows of runs that have ended are kept, milliseconds. */
 const KEPT_MS = 30 * 86_400_000;
+
+/** Whether a provider comes behind another in the order in which they are asked. */
+const isBehind = (one: ProviderName, other: ProviderName): boolean =>
+  PROVIDER_NAMES.indexOf(one) > PROVIDER_NAMES.indexOf(other);
 
 /** What to reconcile. */
 export interface ReconciliationWish {
@@ -77,7 +82,16 @@ export function createReconciliations(
       const [name, ...rest] = run.providers;
       if (name === undefined || !providers.isConfigured(name)) return advance(rest, null, 0, 0);
       const provider = await providers.get(name);
-      const page = await provider.listEvents(run.start, run.end, run.position);
+      const page = await provider.listEvents(run.start, run.end, run.position).catch((error: unknown) => {
+        // Those behind it are asked first; one that has no other behind it is tried until the workflow gives up.
+        if (!rest.some((other) => isBehind(other, name))) throw error;
+        log.warn(
+          { err: error, provider: name },
+          "A payment provider does not list its events; it is asked again later",
+        );
+        return undefined;
+      });
+      if (page === undefined) return advance([...rest, name], null, 0, 0);
       let repaired = 0;
       for (const { event, body } of page.events) if (await inbox.keep(name, event, body)) repaired++;
       if (repaired > 0) log.warn({ provider: name, repaired }, "Events of a payment provider had been missed");

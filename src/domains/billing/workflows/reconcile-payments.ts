@@ -5,6 +5,8 @@ import type { ReconciliationActivities } from "../reconcile/activities.ts";
 const { planReconciliation, reconcileNextPage } = proxyActivities<ReconciliationActivities>({
   startToCloseTimeout: "5m",
   heartbeatTimeout: "15s",
+  // A provider that fails all day does not keep the next day's run from asking the others.
+  scheduleToCloseTimeout: "12h",
   retry: { initialInterval: "1s", backoffCoefficient: 2, maximumInterval: "5m" },
 });
 
