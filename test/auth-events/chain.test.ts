@@ -199,6 +199,22 @@ describe("the background", () => {
     await close();
     expect(await links(somebody[1])).toHaveLength(1);
   });
+
+  it("a chain that cannot be linked holds up none behind it", async () => {
+    const [first, last] = (await Promise.all([founder(app), founder(app)])).sort((a, b) => (a.org < b.org ? -1 : 1));
+    await sql(`create function refused_link() returns trigger language plpgsql as $$ begin
+      if new.org_key = '${first?.org ?? ""}' then raise exception 'refused'; end if; return new; end $$`);
+    await sql("create trigger refused before insert on audit_links for each row execute function refused_link()");
+    const pending = async (org = "") => (await sql("select 1 from audit_pending where org_key = $1", [org])).length;
+    const { chain, close } = await composeAuditChain(app.databaseUrl, app.clock);
+    chain.linker.poller.start();
+    await expect.poll(() => pending(last?.org)).toBe(0);
+    expect(await pending(first?.org)).toBeGreaterThan(0);
+    await sql("drop trigger refused on audit_links");
+    await expect.poll(() => pending(first?.org)).toBe(0);
+    await chain.linker.poller.drain(10_000);
+    await close();
+  });
 });
 
 describe("queries", () => {

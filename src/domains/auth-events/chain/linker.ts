@@ -1,5 +1,6 @@
 import type { Clock } from "../../../platform/clock.ts";
 import { dateOf } from "../../../platform/clock.ts";
+import { isAway } from "../../../platform/db/failure.ts";
 import { SKIP_REAUTHORIZATION } from "../../../platform/db/types.ts";
 import type { Database, Tx } from "../../../platform/db/types.ts";
 import { createPoller } from "../../../platform/poller.ts";
@@ -102,7 +103,11 @@ export function createLinker({ database: { background: database }, clock, ...dep
     let hasMore = false;
     for (const key of await store.pendingChains(database, CHAINS)) {
       if (signal.aborted) return false;
-      const linked = await linkBatch(key, false);
+      const linked = await linkBatch(key, false).catch((error: unknown) => {
+        if (isAway(error)) throw error;
+        log.error({ err: error, org_uuid: key }, "The new events of an audit chain are not linked");
+        return 0;
+      });
       hasMore ||= linked === BATCH;
       if (linked === "broken") reportBroken(key);
     }

@@ -1,7 +1,9 @@
 import type { Clock } from "../../../platform/clock.ts";
 import { dateOf } from "../../../platform/clock.ts";
 import type { CallerContext } from "../../../platform/context.ts";
+import { isAway } from "../../../platform/db/failure.ts";
 import type { Database } from "../../../platform/db/types.ts";
+import type { Log } from "../../../platform/log.ts";
 import * as store from "./store.ts";
 import { bySystem, causedBy, EVENTS } from "../../event-catalogue/index.ts";
 import type { Cause, Events } from "../../event-catalogue/index.ts";
@@ -17,11 +19,12 @@ const DAY_MS = 86_400_000;
 export interface PurgeDeps {
   database: Database;
   clock: Clock;
+  log: Pick<Log, "error">;
   events: Pick<Events, "emit">;
 }
 
 /** Removes events whose retention period has ended; their links remain. */
-export function createPurge({ database, clock, events }: PurgeDeps, linker: Linker) {
+export function createPurge({ database, clock, log, events }: PurgeDeps, linker: Linker) {
   let next = { at: 0, after: "" };
 
   async function purge(orgUuid: string | null, by: Cause, run: Pick<Database, "transaction">): Promise<number> {
@@ -51,7 +54,11 @@ export function createPurge({ database, clock, events }: PurgeDeps, linker: Link
         dateOf(clock, -SHORTEST_RETENTION_MS),
         CHAINS,
       );
-      for (const key of chains) await purge(store.chainOwner(key), bySystem, database);
+      for (const key of chains)
+        await purge(store.chainOwner(key), bySystem, database).catch((error: unknown) => {
+          if (isAway(error)) throw error;
+          log.error({ err: error, org_uuid: key }, "The old events of an audit chain are not purged");
+        });
       const last = chains.at(-1);
       next = last === undefined ? { at: clock.now() + DAY_MS, after: "" } : { at: 0, after: last };
       return chains.length;
