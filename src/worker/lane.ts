@@ -76,9 +76,15 @@ export function createLane({ outbox, topic, handler, pollMs, ...deps }: LaneOpti
     const waitMs = retry[Math.min(row.attempts, retry.length) - 1] ?? 1_000;
     log.debug({ err: error, topic, id: row.id, attempts: row.attempts }, "A message failed and is retried");
     const message = error instanceof Error ? error.message : String(error);
-    await outbox.fail(ids, message, waitMs).catch((failure: unknown) => {
+    const dropped = await outbox.fail(ids, message, waitMs).catch((failure: unknown) => {
       log.debug({ err: failure, id: row.id }, "A failed message stays hidden until its lease ends");
+      return 0;
     });
+    if (dropped > 0)
+      log.warn(
+        { topic, count: dropped, id: row.id, attempts: row.attempts, lastError: message },
+        "Dropped messages that expire before their next attempt",
+      );
   }
 
   const poller = createPoller(deps, {

@@ -24,10 +24,17 @@ export function createWorkflowRecovery(options: WorkflowRecoveryOptions): Poller
     intervalMs,
     backOff,
     async run({ signal }) {
+      const failures: unknown[] = [];
       for (const [kind, rows] of Object.entries(kinds)) {
-        const workflows = await recover(rows, signal);
-        if (workflows > 0) log.info({ kind, workflows }, "Started the missing workflows of waiting rows");
+        try {
+          const workflows = await recover(rows, signal);
+          if (workflows > 0) log.info({ kind, workflows }, "Started the missing workflows of waiting rows");
+        } catch (error) {
+          // Those of the other kinds are started all the same.
+          failures.push(error);
+        }
       }
+      if (failures.length > 0) throw failures[0];
     },
   });
 }

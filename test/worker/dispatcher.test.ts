@@ -128,3 +128,16 @@ it("expired messages are dropped until none is left", async () => {
     vi.useRealTimers();
   }
 });
+
+it("a message that expires before its next attempt is dropped with a warning", async () => {
+  const { outbox } = heldBack(1, 1);
+  const warnings: unknown[] = [];
+  const log = { ...pollerDeps.log, warn: (facts: unknown) => void warnings.push(facts) } as typeof pollerDeps.log;
+  const dropping = { ...outbox, fail: () => Promise.resolve(1) };
+  const handler = { handle: () => Promise.reject(new Error("the mailbox is full")), retry: [1_000], concurrency: 1 };
+  const dispatcher = createDispatcher({ ...pollerDeps, log, outbox: dropping, topics: { t: handler } });
+  start(dispatcher);
+  const warning = { topic: "t", count: 1, id: "0", attempts: 1, lastError: "the mailbox is full" };
+  await expect.poll(() => warnings, { interval: 5 }).toEqual([warning]);
+  await drain(dispatcher, 1_000);
+});

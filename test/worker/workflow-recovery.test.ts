@@ -126,3 +126,19 @@ it("workflow recovery reads page by page, counts workflows it started, and retri
   expect(asked).toEqual([null, "00499", null, "00499", "00999"]);
   expect(recovery.stats()).toMatchObject({ runs: 2, failures: 1 });
 });
+
+it("a kind whose rows cannot be read keeps none of the others from starting", async () => {
+  const started: string[] = [];
+  const recovery = createWorkflowRecovery({
+    ...pollerDeps,
+    backOff: { firstMs: 60_000, maxMs: 60_000 },
+    kinds: {
+      broken: { list: () => Promise.reject(new Error("no such row")), start: () => Promise.resolve(true) },
+      sound: { list: () => Promise.resolve(["one"]), start: async (id) => started.push(id) > 0 },
+    },
+  });
+  recovery.start();
+  await expect.poll(() => started).toEqual(["one"]);
+  expect(await recovery.drain(1_000)).toBe(true);
+  expect(recovery.stats()).toMatchObject({ runs: 1, failures: 1 });
+});
