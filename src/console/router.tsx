@@ -9,6 +9,7 @@ import {
 import type { ComponentType } from "react";
 import { DOOR_PAGES } from "./doors/doors.ts";
 import { PAGES } from "./pages.ts";
+import { useMe } from "./session/use-session.ts";
 import { prefix } from "./settings.ts";
 import { Allowed } from "./shell/Allowed.tsx";
 import { NotFound } from "./shell/NotFound.tsx";
@@ -51,8 +52,10 @@ const frame = createRoute({ getParentRoute: () => root, path: "/console", compon
 const pages = PAGES.map(({ path, load, needs }) => {
   const Content = lazyRouteComponent(load) as ComponentType & { preload?: () => Promise<void> };
   function Component() {
-    // The page of another thing starts anew: nothing typed in or revealed on the one before is on it.
-    const thing = JSON.stringify(useParams({ strict: false }));
+    // The page of another thing, person or organization starts anew: nothing typed in, read or revealed on the one
+    // before is on it.
+    const { userUuid, orgUuid } = useMe();
+    const thing = JSON.stringify([userUuid, orgUuid, useParams({ strict: false })]);
     return (
       <Allowed needs={needs}>
         <Content key={thing} />

@@ -58,6 +58,10 @@ describeInBrowser("forms and dialogs", () => {
       await dialog.getByRole("button", { name: "Install" }).click();
       await dialog.getByText("Enter a whole number.").waitFor();
       expect(await dialog.getByRole("alert").count()).toBe(0);
+      await dialog.getByLabel("Seats").fill("2");
+      await dialog.getByRole("button", { name: "Install" }).click();
+      await expect.poll(() => new URL(page.url()).pathname).toMatch(/^\/console\/installs\/./u);
+      expect(await page.getByRole("alertdialog").count()).toBe(0);
     } finally {
       await market.close();
     }

@@ -8,6 +8,8 @@ import { describeInBrowser, surroundings } from "./browser.ts";
 
 const env = { ...(await publicUrl()), SERVICE_OPEN_SIGNUP: "1", SERVICE_RATE_LIMITS: "off" };
 
+const REFUSED = { code: "permission_denied", message: "You may not remove it." };
+
 describeInBrowser("own security", () => {
   const clock = testClock();
   const here = surroundings(env, "all", undefined, clock);
@@ -39,6 +41,19 @@ describeInBrowser("own security", () => {
     await page.getByText("Pending", { exact: true }).waitFor();
     await dialog.getByRole("button", { name: "Cancel" }).click();
     await page.getByText("You have no second factor.", { exact: false }).waitFor();
+    const refuse = () =>
+      page.route(/Service\/DeleteFactor/u, (route) =>
+        route.fulfill({ status: 403, contentType: "application/json", body: JSON.stringify(REFUSED) }),
+      );
+    await page.getByRole("button", { name: "Add authenticator" }).click();
+    await refuse();
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("main").getByRole("alert").filter({ hasText: REFUSED.message }).waitFor();
+    await page.unroute(/Service\/DeleteFactor/u);
+    await page.getByRole("button", { name: /^Remove / }).click();
+    const removal = page.getByRole("alertdialog", { name: /^Remove .*\?$/u });
+    await removal.getByRole("button", { name: "Remove" }).click();
+    await removal.waitFor({ state: "detached" });
     await page.getByRole("button", { name: "Add authenticator" }).click();
     const secret = await dialog.getByRole("textbox", { name: "Secret key" }).inputValue();
     const scanned = new URL((await scan(page, dialog.getByRole("img", { name: "QR code" }))) ?? "");
@@ -48,17 +63,28 @@ describeInBrowser("own security", () => {
     await dialog.getByRole("button", { name: "Activate" }).click();
     const saved = page.getByRole("alertdialog", { name: "Save this set of recovery codes" });
     await saved.getByRole("button", { name: "Show" }).click();
-    const codes = ((await saved.locator("pre").textContent()) ?? "").split("\n");
-    expect(new Set(codes).size).toBe(10);
+    const first = ((await saved.locator("pre").textContent()) ?? "").split("\n");
+    expect(new Set(first).size).toBe(10);
     await saved.getByRole("button", { name: "I have saved it" }).click();
     await page.getByText("10 codes left.").waitFor();
+    // Others are made only after a question.
+    await page.getByRole("button", { name: "New recovery codes" }).click();
+    const renewal = page.getByRole("alertdialog", { name: "Make new recovery codes?" });
+    await renewal.getByText("Your present codes stop working at once.").waitFor();
+    await renewal.getByRole("button", { name: "Make new codes" }).click();
+    await saved.getByRole("button", { name: "Show" }).click();
+    const codes = ((await saved.locator("pre").textContent()) ?? "").split("\n");
+    expect(new Set([...first, ...codes]).size).toBe(20);
+    expect(await renewal.count()).toBe(0);
+    await saved.getByRole("button", { name: "I have saved it" }).click();
     const document = await page.content();
-    for (const shown of [secret, ...codes]) expect(document).not.toContain(shown);
+    for (const shown of [secret, ...first, ...codes]) expect(document).not.toContain(shown);
 
-    await page.getByRole("button", { name: "New recovery codes" }).waitFor();
+    await refuse();
     await page.getByRole("button", { name: /^Remove / }).click();
-    const removal = page.getByRole("alertdialog", { name: /^Remove .*\?$/u });
     await removal.getByText("Your password alone will be enough", { exact: false }).waitFor();
+    await removal.getByRole("button", { name: "Remove" }).click();
+    await removal.getByRole("alert").filter({ hasText: REFUSED.message }).waitFor();
     await removal.getByRole("button", { name: "Cancel" }).click();
     await page.goto(`${here.url}/console/members`);
     await page.getByRole("link", { name: who.email }).click();

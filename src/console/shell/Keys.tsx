@@ -12,6 +12,9 @@ const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
   (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName));
 
+/** Open dialogs; one that closes is in the document until it has faded. */
+const DIALOGS = ':is([role="dialog"], [role="alertdialog"]):not([data-closed])';
+
 /** Keyboard shortcuts. Single keys can be turned off in the preferences. */
 export function Keys({ onSearch }: { onSearch: () => void }) {
   const me = useMe();
@@ -25,11 +28,12 @@ export function Keys({ onSearch }: { onSearch: () => void }) {
     const onKey = (event: KeyboardEvent): void => {
       if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
         event.preventDefault();
-        onSearch();
+        // It would lead away from what is typed or shown in the dialog.
+        if (document.querySelector(DIALOGS) === null) onSearch();
         return;
       }
       if (!shortcuts || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-      if (document.querySelector('[role="dialog"], [role="alertdialog"], [role="menu"]') !== null) return;
+      if (document.querySelector(`${DIALOGS}, [role="menu"]`) !== null) return;
       if (pending > Date.now()) {
         pending = 0;
         const page = targets.find(({ go }) => go === event.key);

@@ -6,15 +6,18 @@ import { useState } from "react";
 import { SessionsService } from "../../../gen/atrium/sessions/v1/sessions_pb.ts";
 import { UsersService } from "../../../gen/atrium/users/v1/users_pb.ts";
 import { failureOf } from "../session/failures.ts";
+import type { Failure } from "../session/failures.ts";
 import { admit, transport } from "../session/session.ts";
 import { useMe } from "../session/use-session.ts";
 import { Button } from "../widgets/Button.tsx";
-import { Dialog, DialogActions } from "../widgets/Dialog.tsx";
+import { Dialog, DialogActions, Discard } from "../widgets/Dialog.tsx";
+import { unsavedStore } from "../widgets/guard.ts";
+import { FailureNotice } from "../widgets/Notice.tsx";
 import { alertToast, toast } from "../widgets/toasts.ts";
 import style from "./Shell.module.css";
 
-/** Goes on in another organization of the same person. */
-async function switchTo(orgUuid: string, name: string): Promise<void> {
+/** Goes on in another organization of the same person. Resolves to the failure, if any. */
+async function switchTo(orgUuid: string, name: string): Promise<Failure | undefined> {
   try {
     const { message } = await transport.unary(
       SessionsService.method.switchOrganization,
@@ -27,8 +30,9 @@ async function switchTo(orgUuid: string, name: string): Promise<void> {
     );
     await admit(message);
     toast(`You are in ${name}`);
+    return undefined;
   } catch (error) {
-    alertToast(failureOf(error));
+    return failureOf(error);
   }
 }
 
@@ -38,17 +42,31 @@ export function Organizations() {
   const navigate = useNavigate();
   const search: Readonly<Record<string, string | undefined>> = useSearch({ strict: false });
   const [open, setOpen] = useState(false);
+  // What was chosen in the menu while the page has input that would be lost.
+  const [asked, setAsked] = useState<{ orgUuid: string; name: string }>();
+  const [busy, setBusy] = useState(false);
+  const [failure, setFailure] = useState<Failure>();
   const wanted = search["org"];
   const linked = wanted !== undefined && wanted !== me.orgUuid;
   const list = useQuery(UsersService.method.listOrganizations, { limit: 200 }, { enabled: open || linked });
   const target = linked ? list.data?.data.find(({ orgUuid }) => orgUuid === wanted) : undefined;
   const stay = (): void => {
     const { org: _org, ...rest } = search;
+    setFailure(undefined);
     void navigate({ to: ".", search: rest, replace: true });
   };
   const change = async (orgUuid: string, name: string): Promise<void> => {
-    await switchTo(orgUuid, name);
-    if (!linked) void navigate({ to: "/console" });
+    const failed = await switchTo(orgUuid, name);
+    if (failed !== undefined) alertToast(failed);
+    else if (!linked) void navigate({ to: "/console" });
+  };
+  const follow = async (): Promise<void> => {
+    if (target === undefined) return;
+    setBusy(true);
+    const failed = await switchTo(target.orgUuid, target.name);
+    setBusy(false);
+    if (failed === undefined) stay();
+    else setFailure(failed);
   };
   const name = me.orgName ?? "none";
   return (
@@ -68,7 +86,9 @@ export function Organizations() {
                   key={orgUuid}
                   className={style["item"]}
                   onClick={() => {
-                    if (orgUuid !== me.orgUuid) void change(orgUuid, other);
+                    if (orgUuid === me.orgUuid) return;
+                    if (unsavedStore.get() !== undefined) setAsked({ orgUuid, name: other });
+                    else void change(orgUuid, other);
                   }}
                 >
                   {orgUuid === me.orgUuid ? <Check size={15} aria-hidden /> : <Building2 size={15} aria-hidden />}
@@ -92,18 +112,22 @@ export function Organizations() {
         open={target !== undefined}
         onClose={stay}
       >
+        {failure !== undefined && <FailureNotice failure={failure} />}
         <DialogActions>
           <Button onClick={stay}>Stay in {name}</Button>
-          <Button
-            look="primary"
-            onClick={() => {
-              if (target !== undefined) void switchTo(target.orgUuid, target.name).then(stay);
-            }}
-          >
+          <Button look="primary" busy={busy} onClick={() => void follow()}>
             Switch
           </Button>
         </DialogActions>
       </Dialog>
+      <Discard
+        open={asked !== undefined}
+        onCancel={() => setAsked(undefined)}
+        onConfirm={() => {
+          setAsked(undefined);
+          if (asked !== undefined) void change(asked.orgUuid, asked.name);
+        }}
+      />
     </>
   );
 }

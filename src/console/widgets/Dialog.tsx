@@ -6,6 +6,7 @@ import type { Failure } from "../session/failures.ts";
 import { Button } from "./Button.tsx";
 import style from "./Dialog.module.css";
 import { Input } from "./form/Field.tsx";
+import { useGuard } from "./guard.ts";
 import { FailureNotice } from "./Notice.tsx";
 import { classes } from "./words.ts";
 
@@ -15,7 +16,7 @@ interface DialogProps {
   open: boolean;
   /** Called when the person closes it. */
   onClose: () => void;
-  /** Input that would be lost: closing asks first. */
+  /** Input that would be lost: closing it and leaving the page ask first. */
   dirty?: boolean;
   wide?: boolean;
   children: ReactNode;
@@ -25,6 +26,7 @@ interface DialogProps {
 export function Dialog({ title, about, open, onClose, dirty = false, wide = false, children }: DialogProps) {
   const [asking, setAsking] = useState(false);
   const popup = useRef<HTMLDivElement>(null);
+  useGuard(open && dirty);
   return (
     <BaseDialog.Root open={open} onOpenChange={(next) => !next && (dirty ? setAsking(true) : onClose())}>
       <BaseDialog.Portal>
@@ -174,10 +176,14 @@ interface SecretProps {
   onSaved: () => void;
 }
 
-/** Shows a secret once. It closes by "I have saved it" alone, and then nothing of it is left in the document. */
+/**
+ * Shows a secret once. It closes by "I have saved it" alone, and then nothing of it is left in the document. Leaving
+ * the page asks first.
+ */
 export function SecretDialog({ thing, secret, file, about, print = false, children, onSaved }: SecretProps) {
   const [shown, setShown] = useState(false);
   const [copied, setCopied] = useState(false);
+  useGuard(secret !== undefined, "secret");
   const save = (): void => {
     const url = URL.createObjectURL(new Blob([secret ?? ""], { type: "text/plain" }));
     Object.assign(document.createElement("a"), { href: url, download: file }).click();

@@ -1,22 +1,27 @@
 import { useEffect } from "react";
 import { createStore } from "../session/store.ts";
 
-/** How many forms have input that would be lost. */
-const unsaved = createStore(0);
+/** What is lost when a page is left: input, or a secret that is not shown again. */
+export type Loss = "input" | "secret";
 
-/** Whether a form has input that would be lost. */
-export const unsavedStore = { get: (): boolean => unsaved.get() > 0, subscribe: unsaved.subscribe };
+const losses = createStore<readonly Loss[]>([]);
 
-/** Marks the page as having input that would be lost: the console and the browser ask before it is left. */
-export function useGuard(active: boolean): void {
+/** What would be lost, the worse of both; undefined: nothing. */
+export const unsavedStore = {
+  get: (): Loss | undefined => (losses.get().includes("secret") ? "secret" : losses.get()[0]),
+  subscribe: losses.subscribe,
+};
+
+/** Marks the page as having something that would be lost: the console and the browser ask before it is left. */
+export function useGuard(active: boolean, loss: Loss = "input"): void {
   useEffect(() => {
     if (!active) return;
-    unsaved.set(unsaved.get() + 1);
+    losses.set([...losses.get(), loss]);
     const ask = (event: BeforeUnloadEvent): void => event.preventDefault();
     addEventListener("beforeunload", ask);
     return () => {
-      unsaved.set(unsaved.get() - 1);
+      losses.set(losses.get().toSpliced(losses.get().indexOf(loss), 1));
       removeEventListener("beforeunload", ask);
     };
-  }, [active]);
+  }, [active, loss]);
 }

@@ -121,7 +121,8 @@ function Install({ app, onClose }: { app: AppRecord; onClose: () => void }) {
         form={form}
         onSubmit={form.submit(async (values) => {
           const install = await call.run(values);
-          if (install !== undefined) void navigate({ to: `/console/installs/${install.installId}` });
+          if (install !== undefined)
+            void navigate({ to: `/console/installs/${install.installId}`, ignoreBlocker: true });
         })}
       >
         {app.plans.length > 0 && (

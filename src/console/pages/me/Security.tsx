@@ -23,6 +23,7 @@ export default function Security() {
   const codes = useQuery(MfaService.method.listRecoveryCodes, {});
   const [adding, setAdding] = useState<NewFactor>();
   const [removed, setRemoved] = useState<Factor>();
+  const [renewing, setRenewing] = useState(false);
   const [shown, setShown] = useState<readonly string[]>();
   const create = useCall(MfaService.method.createFactor);
   const remove = useCall(MfaService.method.deleteFactor, { done: "Authenticator removed" });
@@ -32,7 +33,9 @@ export default function Security() {
 
   async function newCodes(): Promise<void> {
     const answer = await regenerate.run({});
-    if (answer?.data !== undefined) setShown(answer.data.codes);
+    if (answer?.data === undefined) return;
+    setRenewing(false);
+    setShown(answer.data.codes);
   }
 
   return (
@@ -53,6 +56,7 @@ export default function Security() {
         }
       >
         {create.failure !== undefined && <FailureNotice failure={create.failure} />}
+        {discard.failure !== undefined && <FailureNotice failure={discard.failure} />}
         <Answer of={factors} lines={2}>
           {({ data }) =>
             data.length === 0 ? (
@@ -81,12 +85,12 @@ export default function Security() {
           title="Recovery codes"
           about="Each signs you in once when the authenticator is lost."
           actions={
-            <Button busy={regenerate.busy} onClick={() => void newCodes()}>
+            <Button busy={regenerate.busy} onClick={() => setRenewing(true)}>
               New recovery codes
             </Button>
           }
         >
-          {regenerate.failure !== undefined && <FailureNotice failure={regenerate.failure} />}
+          {!renewing && regenerate.failure !== undefined && <FailureNotice failure={regenerate.failure} />}
           <Answer of={codes} lines={1}>
             {({ data }) => <CodesLeft count={data.filter(({ usedAt }) => usedAt === undefined).length} />}
           </Answer>
@@ -119,16 +123,22 @@ export default function Security() {
         }
         verb="Remove"
         open={removed !== undefined}
-        busy={remove.busy}
+        call={remove}
         onCancel={() => setRemoved(undefined)}
         onConfirm={() => {
           if (removed === undefined) return;
-          const { id } = removed;
-          setRemoved(undefined);
-          void remove.run({ id });
+          void remove.run({ id: removed.id }).then((done) => done && setRemoved(undefined));
         }}
       />
-      {remove.failure !== undefined && <FailureNotice failure={remove.failure} />}
+      <Confirm
+        title="Make new recovery codes?"
+        about="Your present codes stop working at once."
+        verb="Make new codes"
+        open={renewing}
+        call={regenerate}
+        onCancel={() => setRenewing(false)}
+        onConfirm={() => void newCodes()}
+      />
       <SecretDialog
         thing="set of recovery codes"
         secret={shown?.join("\n")}

@@ -30,7 +30,7 @@ export function CreateRole({ onClose }: { onClose: () => void }) {
           const made = await call.run({ productId: PRODUCT, name: values.name ?? "", permissions });
           if (made?.data === undefined) return;
           onClose();
-          void navigate({ to: `/console/roles/${made.data.id}` });
+          void navigate({ to: `/console/roles/${made.data.id}`, ignoreBlocker: true });
         })}
       >
         <Field form={form} name="name" autoComplete="off" />

@@ -85,7 +85,7 @@ function Create({ onClose }: { onClose: () => void }) {
         form={form}
         onSubmit={form.submit(async (values) => {
           const made = await call.run(values);
-          if (made !== undefined) void navigate({ to: `/console/templates/${made.id}` });
+          if (made !== undefined) void navigate({ to: `/console/templates/${made.id}`, ignoreBlocker: true });
         })}
       >
         <Field form={form} name="name" />
