@@ -127,12 +127,14 @@ describe("MCP servers", () => {
     const made = await add({ name: "aa-tools", install_command: "npx aa-tools" });
     expect(made).toMatchObject({
       status: 201,
-      body: { name: "aa-tools", status: "available", install_command: "npx aa-tools" },
+      body: { name: "aa-tools", status: "available", install_command: "npx aa-tools", built_in: false },
     });
     const { data } = (await app.call("GET", SERVERS, { token: employee.token })).body;
     const names = data.map(({ name }: { name: string }) => name);
     expect(names).toEqual([...names].sort());
     expect(names).toEqual(expect.arrayContaining(["aa-tools", "fetch", "filesystem", "git"]));
+    expect(data).toContainEqual(expect.objectContaining({ name: "aa-tools", built_in: false }));
+    expect(data).toContainEqual(expect.objectContaining({ name: "fetch", built_in: true }));
     const other = await founder(app);
     expect(JSON.stringify((await app.call("GET", SERVERS, { token: other.token })).body)).not.toContain("aa-tools");
   });

@@ -1,7 +1,7 @@
-import type { McpServerRow } from "./store.ts";
+import type { McpServer } from "./store.ts";
 
 /** MCP servers that every organization is offered. The ids never change, since clients store them. */
-export const BUILT_IN_SERVERS: readonly McpServerRow[] = [
+export const BUILT_IN_SERVERS: readonly McpServer[] = [
   server("6d1c0c7e-3f5b-4f0e-9d55-0f6a3b1c7a01", "everything", "npx -y @modelcontextprotocol/server-everything"),
   server("6d1c0c7e-3f5b-4f0e-9d55-0f6a3b1c7a02", "fetch", "uvx mcp-server-fetch"),
   server("6d1c0c7e-3f5b-4f0e-9d55-0f6a3b1c7a03", "filesystem", "npx -y @modelcontextprotocol/server-filesystem ."),
@@ -15,6 +15,6 @@ export const BUILT_IN_SERVERS: readonly McpServerRow[] = [
   server("6d1c0c7e-3f5b-4f0e-9d55-0f6a3b1c7a07", "time", "uvx mcp-server-time"),
 ];
 
-function server(id: string, name: string, installCommand: string): McpServerRow {
-  return { id, name, status: "available", installCommand };
+function server(id: string, name: string, installCommand: string): McpServer {
+  return { id, name, status: "available", installCommand, builtIn: true };
 }

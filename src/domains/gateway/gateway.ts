@@ -10,7 +10,7 @@ import { BUILT_IN_SERVERS } from "./built-in.ts";
 import { gatewayErrors } from "./errors.ts";
 import { budgetText, MAX_MCP_SERVERS, PROVIDERS } from "./rules.ts";
 import * as store from "./store.ts";
-import type { McpServerRow, RoutingConfigRow } from "./store.ts";
+import type { McpServer, McpServerRow, RoutingConfigRow } from "./store.ts";
 
 /** Dependencies of the AI gateway settings. */
 export interface GatewayDeps {
@@ -64,8 +64,9 @@ export function createGateway({ database, clock, random, events }: GatewayDeps) 
     },
 
     /** The built-in MCP servers and the organization's own, by name. */
-    mcpServers: async ({ caller }: CallerContext): Promise<McpServerRow[]> => {
-      const own = await store.mcpServersOf(database, callerOrg(caller), MAX_MCP_SERVERS);
+    mcpServers: async ({ caller }: CallerContext): Promise<McpServer[]> => {
+      const rows = await store.mcpServersOf(database, callerOrg(caller), MAX_MCP_SERVERS);
+      const own = rows.map((row) => ({ ...row, builtIn: false }));
       return [...BUILT_IN_SERVERS, ...own].sort((one, other) => (one.name < other.name ? -1 : 1));
     },
 
@@ -73,7 +74,7 @@ export function createGateway({ database, clock, random, events }: GatewayDeps) 
      * Adds an MCP server.
      * @throws {conflict} when the name is taken, or the organization has 200 servers
      */
-    createMcpServer: async (context: CallerContext, server: Omit<McpServerRow, "id">): Promise<McpServerRow> => {
+    createMcpServer: async (context: CallerContext, server: Omit<McpServerRow, "id">): Promise<McpServer> => {
       if (BUILT_IN_SERVERS.some(({ name }) => name === server.name)) throw gatewayErrors.serverExists();
       const orgUuid = callerOrg(context.caller);
       const row = { id: random.uuid(), ...server };
@@ -88,7 +89,7 @@ export function createGateway({ database, clock, random, events }: GatewayDeps) 
           metadata: { name: row.name },
         });
       });
-      return row;
+      return { ...row, builtIn: false };
     },
 
     /**

@@ -14,13 +14,19 @@ export interface RoutingConfigRow {
   autoEscalate: boolean;
 }
 
-/** An MCP server. */
+/** An MCP server of an organization's own. */
 export interface McpServerRow {
   id: string;
   name: string;
   /** `available`, `installed` or `disabled`. */
   status: string;
   installCommand: string;
+}
+
+/** An MCP server as organizations see it. */
+export interface McpServer extends McpServerRow {
+  /** Offered to every organization, and stored for none. */
+  builtIn: boolean;
 }
 
 type Reader = Pick<Database, "prepared">;

@@ -144,18 +144,22 @@ function McpServers() {
               { header: "Status", cell: ({ status }) => <Status of={status} /> },
               { header: "Install command", cell: ({ installCommand }) => <code>{installCommand}</code> },
             ]}
-            actions={(server) => (
-              <Button small title={server.name} onClick={() => setRemoved(server)}>
-                Remove
-              </Button>
-            )}
+            actions={(server) =>
+              server.builtIn ? (
+                "Built in"
+              ) : (
+                <Button small title={server.name} onClick={() => setRemoved(server)}>
+                  Remove
+                </Button>
+              )
+            }
           />
         )}
       </Answer>
       {adding && <AddServer onClose={() => setAdding(false)} />}
       <Confirm
         title={`Remove the MCP server ${removed?.name ?? ""}?`}
-        about="Models can no longer use its tools. Built-in servers cannot be removed."
+        about="Models can no longer use its tools."
         verb="Remove"
         open={removed !== undefined}
         call={remove}

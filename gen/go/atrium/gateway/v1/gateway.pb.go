@@ -478,8 +478,11 @@ type McpServer struct {
 	Status string `protobuf:"bytes,3,opt,name=status,proto3" json:"status,omitempty"`
 	// Command that installs it.
 	InstallCommand string `protobuf:"bytes,4,opt,name=install_command,json=installCommand,proto3" json:"install_command,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// One of the servers that every organization is offered; it cannot be
+	// deleted.
+	BuiltIn       bool `protobuf:"varint,5,opt,name=built_in,json=builtIn,proto3" json:"built_in,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *McpServer) Reset() {
@@ -538,6 +541,13 @@ func (x *McpServer) GetInstallCommand() string {
 		return x.InstallCommand
 	}
 	return ""
+}
+
+func (x *McpServer) GetBuiltIn() bool {
+	if x != nil {
+		return x.BuiltIn
+	}
+	return false
 }
 
 // A new MCP server.
@@ -683,12 +693,13 @@ const file_atrium_gateway_v1_gateway_proto_rawDesc = "" +
 	"\x04_llm\"\x17\n" +
 	"\x15ListMcpServersRequest\"J\n" +
 	"\x16ListMcpServersResponse\x120\n" +
-	"\x04data\x18\x01 \x03(\v2\x1c.atrium.gateway.v1.McpServerR\x04data\"p\n" +
+	"\x04data\x18\x01 \x03(\v2\x1c.atrium.gateway.v1.McpServerR\x04data\"\x8b\x01\n" +
 	"\tMcpServer\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x16\n" +
 	"\x06status\x18\x03 \x01(\tR\x06status\x12'\n" +
-	"\x0finstall_command\x18\x04 \x01(\tR\x0einstallCommand\"\xb9\x01\n" +
+	"\x0finstall_command\x18\x04 \x01(\tR\x0einstallCommand\x12\x19\n" +
+	"\bbuilt_in\x18\x05 \x01(\bR\abuiltIn\"\xb9\x01\n" +
 	"\x16CreateMcpServerRequest\x12\x1d\n" +
 	"\x04name\x18\x01 \x01(\tB\t\xba\xbb\x18\x05\b\x01\x18\x80\x01R\x04name\x122\n" +
 	"\x0finstall_command\x18\x02 \x01(\tB\t\xba\xbb\x18\x05\b\x01\x18\xd0\x0fR\x0einstallCommand\x12A\n" +

@@ -255,6 +255,7 @@ class McpServer(_message.Message):
     NAME_FIELD_NUMBER: _builtins.int
     STATUS_FIELD_NUMBER: _builtins.int
     INSTALL_COMMAND_FIELD_NUMBER: _builtins.int
+    BUILT_IN_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Id of the server, a UUID."""
     name: _builtins.str
@@ -263,6 +264,10 @@ class McpServer(_message.Message):
     """`available`, `installed` or `disabled`."""
     install_command: _builtins.str
     """Command that installs it."""
+    built_in: _builtins.bool
+    """One of the servers that every organization is offered; it cannot be
+    deleted.
+    """
     def __init__(
         self,
         *,
@@ -270,10 +275,11 @@ class McpServer(_message.Message):
         name: _builtins.str = ...,
         status: _builtins.str = ...,
         install_command: _builtins.str = ...,
+        built_in: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "install_command", b"install_command", "name", b"name", "status", b"status"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["built_in", b"built_in", "id", b"id", "install_command", b"install_command", "name", b"name", "status", b"status"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
