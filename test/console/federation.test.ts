@@ -205,6 +205,8 @@ describeInBrowser("pages of federation", () => {
     await stepUp(page, jwt);
     await jwt.getByRole("button", { name: "I have saved it" }).click();
     await page.getByRole("button", { name: "Create automation token" }).click();
+    const creating = page.getByRole("dialog", { name: "Create automation token" });
+    await creating.getByRole("button", { name: "Create" }).click();
     await page.getByRole("alertdialog").getByRole("button", { name: "I have saved it" }).click();
     await rowButton(page, "packer token", "Revoke").click();
     await page.getByRole("alertdialog").getByRole("button", { name: "Revoke" }).click();
@@ -241,6 +243,8 @@ describeInBrowser("pages of federation", () => {
     await expect.poll(() => budget.inputValue()).toBe("250.55");
     expect(await page.getByLabel("Provider", { exact: true }).inputValue()).toBe("anthropic");
     await expect.poll(() => page.getByLabel("LLM", { exact: true }).inputValue()).toBe("large-1");
+    await page.getByRole("row").filter({ hasText: "mcp-server-fetch" }).getByText("Built in").waitFor();
+    expect(await rowButton(page, "mcp-server-fetch", "Remove").count()).toBe(0);
     await rowButton(page, "tickets", "Remove").click();
     await page.getByRole("alertdialog").getByRole("button", { name: "Remove" }).click();
     await page.getByText("MCP server removed").waitFor();

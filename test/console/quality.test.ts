@@ -135,6 +135,7 @@ describeInBrowser("the pages", () => {
       await over("Issue SVID", dialog("Confirm it is you"));
       await over("Delete", dialog("Delete billing-worker?"));
       await button("Create automation token").click();
+      await dialog("Create automation token").getByRole("button", { name: "Create" }).click();
       const secret = dialog("Save this automation token");
       await secret.getByRole("button", { name: "Show" }).click();
       faults.push(...(await faultsOf(page, "a secret", [320])));

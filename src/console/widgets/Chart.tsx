@@ -34,6 +34,8 @@ interface ChartProps<T, B> {
   bars?: "stacked" | "overlaid";
   /** Unit of the values, such as `ms`; without one they are counts. */
   unit?: string;
+  /** What a series comes to over the period; without it counts add up, and of measurements the greatest is shown. */
+  total?: "sum" | "max";
 }
 
 const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
@@ -41,6 +43,7 @@ const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", t
 /** Bars a day in UTC over 7, 30 or 90 days; the same figures as a table for whoever prefers or needs them. */
 export function Chart<T, B extends { start?: Timestamp | undefined }>(props: ChartProps<T, B>) {
   const { title, about, period, of, buckets, series, bars = "stacked", unit } = props;
+  const { total = unit === undefined ? "sum" : "max" } = props;
   const [asTable, setAsTable] = useState(false);
   const [hovered, setHovered] = useState<number>();
   return (
@@ -89,7 +92,7 @@ export function Chart<T, B extends { start?: Timestamp | undefined }>(props: Cha
                 />
               </div>
             );
-          const words = series.map(({ label }, at) => `${label} ${inUnit(sum(values[at] ?? [], unit), unit)}`);
+          const words = series.map(({ label }, at) => `${label} ${inUnit(totalOf(values[at] ?? [], total), unit)}`);
           return (
             <>
               <Plot
@@ -106,7 +109,7 @@ export function Chart<T, B extends { start?: Timestamp | undefined }>(props: Cha
                   <li key={label} style={{ "--series": `var(--${colour})` } as CSSProperties}>
                     {label}{" "}
                     <strong>
-                      {inUnit(hovered === undefined ? sum(values[at] ?? [], unit) : values[at]?.[hovered], unit)}
+                      {inUnit(hovered === undefined ? totalOf(values[at] ?? [], total) : values[at]?.[hovered], unit)}
                     </strong>
                   </li>
                 ))}
@@ -122,10 +125,9 @@ export function Chart<T, B extends { start?: Timestamp | undefined }>(props: Cha
 
 const dateOf = (start: Timestamp | undefined): Date => (start === undefined ? new Date(0) : timestampDate(start));
 
-/** Counts add up; of measurements the greatest is shown. */
-function sum(values: readonly (number | undefined)[], unit: string | undefined): number | undefined {
+function totalOf(values: readonly (number | undefined)[], total: "sum" | "max"): number | undefined {
   const known = values.filter((value) => value !== undefined);
-  if (unit === undefined) return known.reduce((all, value) => all + value, 0);
+  if (total === "sum") return known.reduce((all, value) => all + value, 0);
   return known.length === 0 ? undefined : Math.max(...known);
 }
 

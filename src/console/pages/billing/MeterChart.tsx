@@ -21,6 +21,7 @@ export function MeterChart({ meter }: { meter: Meter }) {
       of={usage}
       buckets={everyDay}
       series={[{ label: meter.unit, colour: "accent", value: ({ value }) => value }]}
+      total={meter.aggregation === "max" ? "max" : "sum"}
     />
   );
 }

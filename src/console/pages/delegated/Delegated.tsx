@@ -1,10 +1,7 @@
 import { useQuery } from "@connectrpc/connect-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import {
-  CreateAutomationTokenRequestSchema,
-  ServiceIdentitiesService,
-} from "../../../../gen/atrium/service_identities/v1/service_identities_pb.ts";
+import { ServiceIdentitiesService } from "../../../../gen/atrium/service_identities/v1/service_identities_pb.ts";
 import type {
   AutomationToken,
   CreateAutomationTokenResponse,
@@ -12,19 +9,15 @@ import type {
 } from "../../../../gen/atrium/service_identities/v1/service_identities_pb.ts";
 import { useOrg } from "../../session/use-session.ts";
 import { Status } from "../../widgets/Badge.tsx";
-import { Button, ButtonLink } from "../../widgets/Button.tsx";
-import { CodeSample, ShowAsCode } from "../../widgets/CodeSample.tsx";
-import { Confirm, Dialog, SecretDialog, SubmitActions } from "../../widgets/Dialog.tsx";
-import { Field, FormBody, Select } from "../../widgets/form/Field.tsx";
-import { useForm } from "../../widgets/form/use-form.ts";
-import { Notice } from "../../widgets/Notice.tsx";
+import { Button } from "../../widgets/Button.tsx";
+import { CodeSample } from "../../widgets/CodeSample.tsx";
+import { Confirm } from "../../widgets/Dialog.tsx";
 import { Page } from "../../widgets/Page.tsx";
 import { Answer } from "../../widgets/States.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
 import { useCall } from "../../widgets/use-call.ts";
-import { openedByRole, ROLE_OPERATIONS } from "../api-keys/reach.ts";
 import { roleLabel, useRoles } from "../roles/use-roles.ts";
-import style from "./Delegated.module.css";
+import { CreateToken, MadeToken } from "./CreateToken.tsx";
 import { expiresSoon } from "./expiry.ts";
 
 /** Tokens with which workloads act as a service identity. */
@@ -114,15 +107,10 @@ export default function Delegated() {
       />
       {creating && (
         <Answer of={identities} lines={0}>
-          {({ data }) => <Create identities={data} onClose={() => setCreating(false)} onMade={setMade} />}
+          {({ data }) => <CreateToken identities={data} onClose={() => setCreating(false)} onMade={setMade} />}
         </Answer>
       )}
-      <SecretDialog
-        thing="automation token"
-        secret={made?.token}
-        file={`${made?.name ?? "automation-token"}.txt`}
-        onSaved={() => setMade(undefined)}
-      />
+      <MadeToken made={made} onSaved={() => setMade(undefined)} />
       <Confirm
         title={`Revoke ${revoked?.name ?? ""}?`}
         about="Programs that bear this token are refused from their next request on; the identity's others go on."
@@ -136,97 +124,5 @@ export default function Delegated() {
         }}
       />
     </Page>
-  );
-}
-
-const LIVES = [
-  ["3600", "1 hour"],
-  ["86400", "1 day"],
-  ["604800", "7 days"],
-  ["2592000", "30 days"],
-  ["7776000", "90 days"],
-] as const;
-
-interface CreateProps {
-  identities: readonly ServiceIdentity[];
-  onClose: () => void;
-  onMade: (made: CreateAutomationTokenResponse) => void;
-}
-
-function Create({ identities, onClose, onMade }: CreateProps) {
-  const orgUuid = useOrg();
-  const [first] = identities;
-  const form = useForm(CreateAutomationTokenRequestSchema, {
-    orgUuid,
-    name: "",
-    identityId: first?.identityId ?? "",
-    expiresIn: 3600,
-  });
-  const call = useCall(ServiceIdentitiesService.method.createAutomationToken);
-  const roles = useRoles();
-  const roleId = identities.find(({ identityId }) => identityId === form.values.identityId)?.roleId;
-  const role = roles.data?.data.find(({ id }) => id === roleId);
-  const reach = openedByRole(role?.name ?? "");
-  return (
-    <Dialog title="Create automation token" open wide dirty={form.changed} onClose={onClose}>
-      {first === undefined ? (
-        <>
-          <Notice kind="warn">There is no service identity that a token could act as.</Notice>
-          <div>
-            <ButtonLink to="/console/identities">Create a service identity</ButtonLink>
-          </div>
-        </>
-      ) : (
-        <FormBody
-          form={form}
-          onSubmit={form.submit(async (values) => {
-            const answer = await call.run(values);
-            if (answer === undefined) return;
-            onClose();
-            onMade(answer);
-          })}
-        >
-          <Field form={form} name="name" autoComplete="off" />
-          <Select
-            label="Identity"
-            value={form.values.identityId ?? ""}
-            onChange={(identityId) => form.set({ identityId })}
-            options={identities.map(({ identityId, name }) => [identityId, name])}
-          />
-          <Select
-            label="Expires in"
-            value={String(form.values.expiresIn)}
-            onChange={(seconds) => form.set({ expiresIn: Number(seconds) })}
-            options={LIVES}
-          />
-          {role !== undefined && (
-            <details className={style["reach"]}>
-              <summary>
-                <span role="status">
-                  Opens {reach.length} of {ROLE_OPERATIONS} operations
-                </span>{" "}
-                with the role {roleLabel(role.id, role.name)}
-              </summary>
-              <ul tabIndex={0} aria-label="Operations">
-                {reach.map((name) => (
-                  <li key={name}>
-                    <code>{name}</code>
-                  </li>
-                ))}
-              </ul>
-            </details>
-          )}
-          <ShowAsCode
-            http={`POST /api/organizations/${orgUuid}/service-identities/automation-token`}
-            body={{
-              name: form.values.name,
-              identity_id: form.values.identityId,
-              expires_in: form.values.expiresIn,
-            }}
-          />
-          <SubmitActions call={call} verb="Create" onCancel={onClose} />
-        </FormBody>
-      )}
-    </Dialog>
   );
 }

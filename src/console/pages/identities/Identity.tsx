@@ -3,7 +3,10 @@ import { useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { RbacService } from "../../../../gen/atrium/rbac/v1/rbac_pb.ts";
 import { ServiceIdentitiesService } from "../../../../gen/atrium/service_identities/v1/service_identities_pb.ts";
-import type { ServiceIdentityDetail } from "../../../../gen/atrium/service_identities/v1/service_identities_pb.ts";
+import type {
+  CreateAutomationTokenResponse,
+  ServiceIdentityDetail,
+} from "../../../../gen/atrium/service_identities/v1/service_identities_pb.ts";
 import { SpiffeService } from "../../../../gen/atrium/spiffe/v1/spiffe_pb.ts";
 import type { Svid } from "../../../../gen/atrium/spiffe/v1/spiffe_pb.ts";
 import { serviceUrl } from "../../settings.ts";
@@ -22,6 +25,7 @@ import { Answer } from "../../widgets/States.tsx";
 import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { inWords } from "../../widgets/words.ts";
+import { CreateToken, MadeToken } from "../delegated/CreateToken.tsx";
 import { EditIdentity } from "./EditIdentity.tsx";
 import { Tokens } from "./Tokens.tsx";
 import { TrustBundle } from "./TrustBundle.tsx";
@@ -51,24 +55,19 @@ function Details({ identity }: { identity: ServiceIdentityDetail }) {
   const orgUuid = useOrg();
   const navigate = useNavigate();
   const { identityId, name } = identity;
-  const [asked, setAsked] = useState<"delete" | "edit" | "jwt">();
+  const [asked, setAsked] = useState<"delete" | "edit" | "jwt" | "token">();
   const [revoked, setRevoked] = useState<Svid>();
   const [shown, setShown] = useState<Shown>();
+  const [token, setToken] = useState<CreateAutomationTokenResponse>();
   const roles = useQuery(RbacService.method.listRoles, { limit: 200 });
   const issue = useCall(SpiffeService.method.issueSvid);
-  const token = useCall(ServiceIdentitiesService.method.createAutomationToken);
   const revoke = useCall(SpiffeService.method.revokeSvid, { done: "SVID revoked" });
   const remove = useCall(ServiceIdentitiesService.method.deleteServiceIdentity, { done: "Service identity deleted" });
-  const failure = issue.failure ?? token.failure;
 
   const issueSvid = async (): Promise<void> => {
     const made = await issue.run({ serviceIdentityId: identityId });
     if (made === undefined) return;
     setShown({ thing: "SVID", secret: `${made.certificatePem}${made.privateKeyPem}`, file: "svid.pem" });
-  };
-  const createToken = async (): Promise<void> => {
-    const made = await token.run({ orgUuid, identityId, name: `${name} token` });
-    if (made !== undefined) setShown({ thing: "automation token", secret: made.token, file: "automation-token.txt" });
   };
 
   return (
@@ -81,15 +80,13 @@ function Details({ identity }: { identity: ServiceIdentityDetail }) {
             Issue SVID
           </Button>
           <Button onClick={() => setAsked("jwt")}>Issue JWT-SVID</Button>
-          <Button busy={token.busy} onClick={() => void createToken()}>
-            Create automation token
-          </Button>
+          <Button onClick={() => setAsked("token")}>Create automation token</Button>
           <Button onClick={() => setAsked("edit")}>Edit</Button>
           <Button onClick={() => setAsked("delete")}>Delete</Button>
         </>
       }
     >
-      {failure !== undefined && <FailureNotice failure={failure} />}
+      {issue.failure !== undefined && <FailureNotice failure={issue.failure} />}
       <Section title="Details">
         <Facts>
           {[
@@ -141,6 +138,15 @@ function Details({ identity }: { identity: ServiceIdentityDetail }) {
         file={shown?.file ?? "secret.txt"}
         onSaved={() => setShown(undefined)}
       />
+      <MadeToken made={token} onSaved={() => setToken(undefined)} />
+      {asked === "token" && (
+        <CreateToken
+          identities={[identity]}
+          name={tokenName(name)}
+          onClose={() => setAsked(undefined)}
+          onMade={setToken}
+        />
+      )}
       {asked === "jwt" && <JwtSvid identityId={identityId} onClose={() => setAsked(undefined)} onMade={setShown} />}
       {asked === "edit" && roles.data !== undefined && (
         <EditIdentity
@@ -176,6 +182,9 @@ function Details({ identity }: { identity: ServiceIdentityDetail }) {
     </Page>
   );
 }
+
+/** Name of a token of an identity, within the 128 characters that it may have. */
+const tokenName = (identity: string): string => `${[...identity].slice(0, 122).join("")} token`;
 
 interface JwtProps {
   identityId: string;

@@ -68,11 +68,14 @@ export default function Keys() {
               { header: "Created", time: ({ createdAt }) => createdAt },
               { header: "PEM", cell: ({ publicKey }) => <Copy text={publicKey} what="public key as PEM" /> },
             ]}
-            actions={(key) => (
-              <Button small title={key.keyId} onClick={() => setRemoved(key)}>
-                Delete
-              </Button>
-            )}
+            actions={(key) =>
+              // The service refuses to delete the key that signs.
+              !key.active && (
+                <Button small title={key.keyId} onClick={() => setRemoved(key)}>
+                  Delete
+                </Button>
+              )
+            }
           />
         )}
       </Answer>

@@ -125,6 +125,7 @@ function Usage({ meter }: { meter: Meter }) {
       of={usage}
       buckets={({ data }) => everyDay(data, period.from, period.days)}
       series={[{ label: meter.unit || meter.eventName, colour: "accent", value: ({ value }) => value }]}
+      total={meter.aggregation === "max" ? "max" : "sum"}
     />
   );
 }

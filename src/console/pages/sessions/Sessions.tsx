@@ -60,10 +60,9 @@ export default function SessionInventory() {
           {
             name: "status",
             label: "Status",
-            values: [
-              ["active", "Active"],
-              ["ended", "Ended in the last 30 days"],
-            ],
+            // Without a status the service lists the active ones alone.
+            unset: "active",
+            values: [["ended", "Ended in the last 30 days"]],
           },
         ]}
         rowKey={({ sessionId }) => sessionId}

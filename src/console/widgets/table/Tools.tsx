@@ -16,6 +16,8 @@ export interface Filter {
   isDay?: boolean;
   /** It is typed, instead of chosen: an example of a value. */
   typed?: string;
+  /** What the list shows while nothing is chosen; `any` when left out. */
+  unset?: string;
 }
 
 interface ToolsProps {
@@ -41,7 +43,7 @@ export function Tools({ things, list, searchable, filters, children }: ToolsProp
             typed !== undefined && <Typed key={name} name={name} label={label} example={typed} list={list} />,
         )}
         {filters.map(
-          ({ name, label, values }) =>
+          ({ name, label, values, unset = "any" }) =>
             values.length > 0 && (
               <select
                 key={name}
@@ -50,7 +52,9 @@ export function Tools({ things, list, searchable, filters, children }: ToolsProp
                 value={list.filters[name] ?? ""}
                 onChange={(event) => list.set({ [name]: event.target.value })}
               >
-                <option value="">{label}: any</option>
+                <option value="">
+                  {label}: {unset}
+                </option>
                 {values.map(([value, words]) => (
                   <option key={value} value={value}>
                     {words}
@@ -144,7 +148,7 @@ function Day({ name, label, list }: { name: string; label: string; list: ListSta
 }
 
 /** What is typed goes to the address when the person pauses. */
-function Search({ things, list }: { things: string; list: ListState }) {
+export function Search({ things, list }: { things: string; list: ListState }) {
   const [text, setText] = useState(list.q);
   useEffect(() => setText(list.q), [list.q]);
   useEffect(() => {
