@@ -66,7 +66,8 @@ export function detailsOf(error: ServiceError): Detail[] {
 /** Converts an error for Connect, gRPC and gRPC-Web, with the headers it has over REST. */
 export function connectError(error: ServiceError): ConnectError {
   if (error.connect !== undefined) return error.connect;
-  return new ConnectError(error.message, codeOf(error), headersOf(error), detailsOf(error), error);
+  // gRPC encodes the message as a URI component, which half a surrogate pair of a client's text would break.
+  return new ConnectError(error.message.toWellFormed(), codeOf(error), headersOf(error), detailsOf(error), error);
 }
 
 /** Returns the headers of an error, over every protocol (decisions 1.3). */

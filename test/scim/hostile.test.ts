@@ -1,4 +1,7 @@
+import { Code, ConnectError, createClient } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { ScimService } from "../../gen/atrium/scim/v1/scim_pb.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { founder } from "../support/people.ts";
@@ -79,4 +82,26 @@ test("values that are too long, too many or of another kind are refused, and not
       "400 invalidValue validation_error",
     );
   expect((await directory.call("GET", "/Users?count=0")).body.totalResults).toBe(before);
+});
+
+test("an externalId is stored however its characters compress, up to 512", async () => {
+  const text = Array.from({ length: 512 }, (_, nth) => String.fromCodePoint(0x4e00 + ((nth * 7_919) % 20_000))).join(
+    "",
+  );
+  expect((await create(address(), { externalId: text })).status).toBe(201);
+  expect((await directory.call("POST", "/Groups", { displayName: "long", externalId: text })).status).toBe(201);
+  expect(refusal(await create(address(), { externalId: `${text}a` }))).toBe("400 invalidValue validation_error");
+});
+
+test("a refusal that quotes half a character reaches gRPC clients", async () => {
+  const { createGroup } = createClient(ScimService, createGrpcTransport({ baseUrl: app.url }));
+  const resource = { displayName: "x", members: [{ value: `${"a".repeat(99)}😀` }] };
+  const headers = { authorization: `Bearer ${directory.token}` };
+  const refused = await createGroup({ orgUuid: directory.base.split("/").at(-1) ?? "", resource }, { headers }).catch(
+    (error: unknown) => error,
+  );
+  expect(ConnectError.from(refused)).toMatchObject({
+    code: Code.InvalidArgument,
+    rawMessage: expect.stringContaining("aaa\uFFFD"),
+  });
 });

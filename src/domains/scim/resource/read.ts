@@ -7,6 +7,8 @@ import type { Json, Resource } from "./values.ts";
 /** Maximum length of a text, in UTF-16 units. */
 const MAX_TEXT = 1_024;
 const MAX_NAME = 256;
+/** Maximum length of an external id, which is indexed: PostgreSQL takes 2,704 bytes. */
+const MAX_EXTERNAL_ID = 512;
 /** Maximum values of an attribute. */
 const MAX_VALUES = 100;
 /** Maximum members of a group. */
@@ -14,9 +16,14 @@ export const MAX_MEMBERS = 10_000;
 
 const wrong = (path: string, what: string) => scimErrors.invalidValue(`${path} ${what}.`);
 
+function mostOf(name: string): number {
+  if (name === "externalId") return MAX_EXTERNAL_ID;
+  return name === "userName" || name === "displayName" ? MAX_NAME : MAX_TEXT;
+}
+
 function readText({ name }: Attribute, value: unknown, path: string): string | undefined {
   if (typeof value !== "string") throw wrong(path, "must be a string");
-  const most = name === "userName" || name === "displayName" ? MAX_NAME : MAX_TEXT;
+  const most = mostOf(name);
   if (value.length > most) throw wrong(path, `must have at most ${most} characters`);
   return value === "" ? undefined : value;
 }
