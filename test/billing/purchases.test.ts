@@ -1,8 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { deleteExpiredQuotes } from "../../src/domains/billing/quotes/store.ts";
+import { migrations } from "../../src/migrations/index.ts";
+import { openDatabase } from "../../src/platform/db/index.ts";
+import { silentLog } from "../../src/platform/log.ts";
 import { draftOf } from "../support/market.ts";
 import { founder, member } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
+import { runSql } from "../support/postgres.ts";
 import { act, billingWorld, bodyOf, checkedOut, lifeAt, ofStripe, some, START, stripeEvent } from "./support.ts";
 import type { BillingWorld } from "./support.ts";
 
@@ -184,4 +189,40 @@ test("who may not pay is refused before the body is read", async () => {
     const answer = await world.app.call("POST", "/api/pricing/checkout-session", { token: employee.token, body });
     expect(answer).toMatchObject({ status: 403, body: { code: "forbidden" } });
   }
+});
+
+test("an event is kept whatever characters its words have", async () => {
+  const buyer = await founder(world.app);
+  const { session } = await checkedOut(world, buyer.token, "stripe");
+  const { completed, paid } = lifeAt(session);
+  const odd = { ...paid, data: { object: { ...paid.data.object, description: "half \ud83d and \0" } } };
+  for (const event of [completed, odd]) expect((await stripeEvent(world.app, event)).status).toBe(200);
+  expect((await read(buyer.token, "/api/billing/history")).data).toMatchObject([
+    { description: "half \ufffd and \ufffd" },
+  ]);
+});
+
+test("quotes that nobody paid are deleted with their checkouts a month after their end", async () => {
+  const buyer = await founder(world.app);
+  const [left, paid] = [
+    await checkedOut(world, buyer.token, "stripe"),
+    await checkedOut(world, buyer.token, "stripe"),
+  ] as const;
+  const { completed, paid: invoice } = lifeAt(paid.session);
+  for (const event of [completed, invoice]) await stripeEvent(world.app, event);
+  const database = await openDatabase({
+    url: world.app.databaseUrl,
+    entities: [],
+    migrations,
+    clock: world.app.clock,
+    log: silentLog,
+  });
+  expect(await deleteExpiredQuotes(database, new Date(world.app.clock.now() + 3_600_000))).toBeGreaterThan(0);
+  await database.close();
+  const kept = await runSql<{ id: string }>(
+    world.app.databaseUrl,
+    "select quote_id as id from quotes where quote_id = any ($1)",
+    [[left.quoteId, paid.quoteId]],
+  );
+  expect(kept).toEqual([{ id: paid.quoteId }]);
 });

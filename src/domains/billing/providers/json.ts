@@ -8,9 +8,7 @@ export function objectOf(value: unknown): Unknown {
 
 /** A member that is a text, or an object with an `id`, as expandable members of Stripe are. */
 export function idOf(value: unknown): string | undefined {
-  if (typeof value === "string") return value === "" ? undefined : value;
-  const { id } = objectOf(value);
-  return typeof id === "string" ? id : undefined;
+  return textOf(typeof value === "string" ? value : objectOf(value)["id"]);
 }
 
 /** A whole number of minor units, also as a text; undefined for anything else. */
@@ -19,9 +17,9 @@ export function amountOf(value: unknown): number | undefined {
   return typeof amount === "number" && Number.isSafeInteger(amount) && amount >= 0 ? amount : undefined;
 }
 
-/** A text, or undefined. */
+/** A text, or undefined. What PostgreSQL does not store is replaced: an event is kept, whatever its words are. */
 export function textOf(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
+  return typeof value === "string" && value !== "" ? value.replaceAll("\0", "\uFFFD").toWellFormed() : undefined;
 }
 
 /** A time in seconds since the epoch, as ISO 8601. */

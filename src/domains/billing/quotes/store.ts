@@ -50,9 +50,19 @@ export function insertQuotes(tx: Tx, quotes: readonly QuoteRow[]): void {
   );
 }
 
-/** Deletes a batch of quotes that expired before a time and were never paid; returns how many. */
+/**
+ * Deletes a batch of quotes that expired before a time, of which no payment knows, with their checkouts; returns how
+ * many.
+ */
 export async function deleteExpiredQuotes(database: Pick<Database, "prepared">, before: Date): Promise<number> {
-  const sql = `delete from quotes where quote_id in (
-    select quote_id from quotes where consumed_at is null and expires_at < $1 limit 1000) returning 1 as one`;
+  const sql = `with old as (
+      select quote_id from quotes q where consumed_at is null and expires_at < $1
+        and not exists (select 1 from provider_events e where e.quote_id = q.quote_id)
+        and not exists (select 1 from payments p where p.quote_id = q.quote_id)
+        and not exists (select 1 from subscriptions s where s.quote_id = q.quote_id)
+      limit 1000 for update skip locked),
+    links as (delete from provider_links where quote_id in (select quote_id from old)),
+    sessions as (delete from checkouts where quote_id in (select quote_id from old))
+    delete from quotes where quote_id in (select quote_id from old) returning 1 as one`;
   return (await database.prepared("quotes-tidy", sql, [before])).length;
 }
