@@ -89,7 +89,7 @@ export function createAttempt(deps: WebhookDeps) {
         record: {
           at: at.toISOString(),
           status_code: null,
-          error: message.slice(0, MAX_ERROR),
+          error: message.replaceAll("\0", "\uFFFD").slice(0, MAX_ERROR).toWellFormed(),
           duration_ms: Math.round(performance.now() - begun),
           response: null,
         },
