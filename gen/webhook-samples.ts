@@ -4,7 +4,7 @@
 /** When each event of webhooks is sent, and an example of its `data`, by type. */
 export const WEBHOOK_SAMPLES: Readonly<Record<string, { readonly when: string; readonly sample: object }>> = {
   "agent.task_completed": {"when":"Reserved: nothing sends it in this version.","sample":{"task_id":"task_51"}},
-  "api_key.created": {"when":"A person created an API key.","sample":{"key_id":"b7e4d1c2a9f84e36","name":"nightly export","scopes":["users:read"]}},
+  "api_key.created": {"when":"An API key was created.","sample":{"key_id":"b7e4d1c2a9f84e36","name":"nightly export","scopes":["read:users"]}},
   "api_key.revoked": {"when":"An API key was revoked, or ended with the membership of its maker.","sample":{"key_id":"b7e4d1c2a9f84e36"}},
   "app.archived": {"when":"An app was archived.","sample":{"app_id":"0b9c6c4e-5b0f-4a5e-9f0c-6d2f7c1c8a11","slug":"time-tracker","status":"archived"}},
   "app.published": {"when":"An app was approved and is in the marketplace.","sample":{"app_id":"0b9c6c4e-5b0f-4a5e-9f0c-6d2f7c1c8a11","slug":"time-tracker","status":"published"}},
@@ -23,7 +23,7 @@ export const WEBHOOK_SAMPLES: Readonly<Record<string, { readonly when: string; r
   "mfa.enrolled": {"when":"A person activated a second factor.","sample":{"factor_id":7,"factor_type":"totp","user_uuid":"3f6f1c0e-8a5d-4e0b-9f57-2a6b1c4d7e88"}},
   "organization.deleted": {"when":"The organization was deleted. It is the last event that its webhooks receive.","sample":{"org_uuid":"8e1f0a3c-6d2b-4c7f-b5a9-1d4e7c0f2b63","name":"Acme"}},
   "role.assigned": {"when":"A member got another role.","sample":{"user_uuid":"3f6f1c0e-8a5d-4e0b-9f57-2a6b1c4d7e88","email":"ada@acme.example","role":"manager","role_id":2,"is_owner":false,"status":"active"}},
-  "role.updated": {"when":"The permissions of a custom role changed.","sample":{"role_id":12,"name":"auditor","permissions":["audit:read","users:read"]}},
+  "role.updated": {"when":"The permissions of a custom role changed.","sample":{"role_id":12,"name":"auditor","permissions":["event:read","user:read"]}},
   "secret.deleted": {"when":"A secret of the vault was deleted; 30 days remain to restore it.","sample":{"name":"payments/api-token","version":3}},
   "secret.restored": {"when":"A deleted secret of the vault was restored.","sample":{"name":"payments/api-token","version":3}},
   "secret.updated": {"when":"A secret of the vault was written, the first version included.","sample":{"name":"payments/api-token","version":3}},
@@ -32,8 +32,8 @@ export const WEBHOOK_SAMPLES: Readonly<Record<string, { readonly when: string; r
   "subscription.canceled": {"when":"A subscription ended.","sample":{"subscription_id":"sub_7Hq2mXc4","plan":"business"}},
   "subscription.created": {"when":"A subscription began.","sample":{"subscription_id":"sub_7Hq2mXc4","plan":"business"}},
   "subscription.upgraded": {"when":"A subscription began that raised the plan of the organization from another than `free`.","sample":{"subscription_id":"sub_7Hq2mXc4","plan":"business"}},
-  "svid.issued": {"when":"A workload got an X.509-SVID. JWT-SVIDs are in the audit log alone.","sample":{"svid_id":"9a1e7f64-2d0b-4b6c-a1f3-5c8e0d7b6a42","spiffe_id":"spiffe://atrium.example/org/acme/billing"}},
-  "svid.revoked": {"when":"An X.509-SVID was revoked, or ended with its service identity.","sample":{"svid_id":"9a1e7f64-2d0b-4b6c-a1f3-5c8e0d7b6a42","spiffe_id":"spiffe://atrium.example/org/acme/billing"}},
+  "svid.issued": {"when":"A workload got an X.509-SVID. JWT-SVIDs are in the audit log alone.","sample":{"svid_id":"9a1e7f64-2d0b-4b6c-a1f3-5c8e0d7b6a42","spiffe_id":"spiffe://8e1f0a3c-6d2b-4c7f-b5a9-1d4e7c0f2b63.atrium.local/svc/5d2c9b8e-7a41-4f36-9c0d-1e8b4a7f2c93"}},
+  "svid.revoked": {"when":"An X.509-SVID was revoked, or ended with its service identity.","sample":{"svid_id":"9a1e7f64-2d0b-4b6c-a1f3-5c8e0d7b6a42","spiffe_id":"spiffe://8e1f0a3c-6d2b-4c7f-b5a9-1d4e7c0f2b63.atrium.local/svc/5d2c9b8e-7a41-4f36-9c0d-1e8b4a7f2c93"}},
   "user.created": {"when":"A person became a member of the organization.","sample":{"user_uuid":"3f6f1c0e-8a5d-4e0b-9f57-2a6b1c4d7e88","role_id":3,"is_owner":false,"status":"active"}},
   "user.deactivated": {"when":"A membership became inactive.","sample":{"user_uuid":"3f6f1c0e-8a5d-4e0b-9f57-2a6b1c4d7e88","email":"ada@acme.example","role":"manager","role_id":2,"is_owner":false,"status":"inactive"}},
   "user.deleted": {"when":"A person is no longer a member.","sample":{"user_uuid":"3f6f1c0e-8a5d-4e0b-9f57-2a6b1c4d7e88","email":"ada@acme.example","role":"manager","role_id":2,"is_owner":false,"status":"removed"}},

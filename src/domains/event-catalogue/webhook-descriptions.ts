@@ -21,7 +21,10 @@ const INSTALL = { install_id: "c1a7e6b2-44d5-4f8e-8a0d-93b7f0e1d254", app_id: AP
 const KEY_ID = "b7e4d1c2a9f84e36";
 const SECRET = { name: "payments/api-token", version: 3 };
 const SUBSCRIPTION = { subscription_id: "sub_7Hq2mXc4", plan: "business" };
-const SVID = { svid_id: "9a1e7f64-2d0b-4b6c-a1f3-5c8e0d7b6a42", spiffe_id: "spiffe://atrium.example/org/acme/billing" };
+const SVID = {
+  svid_id: "9a1e7f64-2d0b-4b6c-a1f3-5c8e0d7b6a42",
+  spiffe_id: "spiffe://8e1f0a3c-6d2b-4c7f-b5a9-1d4e7c0f2b63.atrium.local/svc/5d2c9b8e-7a41-4f36-9c0d-1e8b4a7f2c93",
+};
 const MEMBER = {
   user_uuid: FACTOR.user_uuid,
   email: "ada@acme.example",
@@ -35,8 +38,8 @@ const MEMBER = {
 export const WEBHOOK_DESCRIPTIONS: { readonly [T in WebhookEventType]: Description<T> } = {
   "agent.task_completed": { when: "Reserved: nothing sends it in this version.", sample: { task_id: "task_51" } },
   "api_key.created": {
-    when: "A person created an API key.",
-    sample: { key_id: KEY_ID, name: "nightly export", scopes: ["users:read"] },
+    when: "An API key was created.",
+    sample: { key_id: KEY_ID, name: "nightly export", scopes: ["read:users"] },
   },
   "api_key.revoked": {
     when: "An API key was revoked, or ended with the membership of its maker.",
@@ -67,7 +70,7 @@ export const WEBHOOK_DESCRIPTIONS: { readonly [T in WebhookEventType]: Descripti
   "role.assigned": { when: "A member got another role.", sample: MEMBER },
   "role.updated": {
     when: "The permissions of a custom role changed.",
-    sample: { role_id: 12, name: "auditor", permissions: ["audit:read", "users:read"] },
+    sample: { role_id: 12, name: "auditor", permissions: ["event:read", "user:read"] },
   },
   "secret.deleted": { when: "A secret of the vault was deleted; 30 days remain to restore it.", sample: SECRET },
   "secret.restored": { when: "A deleted secret of the vault was restored.", sample: SECRET },

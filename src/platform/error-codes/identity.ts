@@ -5,7 +5,7 @@ export const IDENTITY_CODES = {
   too_many_attempts: {
     status: [429],
     meaning: "There were too many wrong answers.",
-    why: "Five failed codes or challenges lock the second factor or the step-up for a while.",
+    why: "Five wrong answers lock step-up; from the tenth wrong second factor on there is a wait that doubles.",
     remedy: "Wait as many seconds as Retry-After says, then ask for a new challenge.",
   },
   invalid_code: {
@@ -17,7 +17,7 @@ export const IDENTITY_CODES = {
   expired_challenge: {
     status: [400],
     meaning: "The step-up challenge has expired.",
-    why: "A challenge lives 5 minutes.",
+    why: "A challenge lives 5 minutes, one by mail 15.",
     remedy: "Create a new challenge.",
   },
   challenge_gone: {
