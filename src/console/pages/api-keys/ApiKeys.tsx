@@ -13,6 +13,7 @@ import { DataTable } from "../../widgets/table/DataTable.tsx";
 import table from "../../widgets/table/DataTable.module.css";
 import { useCall } from "../../widgets/use-call.ts";
 import { expiresSoon } from "../delegated/expiry.ts";
+import { Reach } from "./Reach.tsx";
 import { opened, OPERATIONS, SCOPES } from "./reach.ts";
 import style from "./ApiKeys.module.css";
 
@@ -140,20 +141,7 @@ function Create({ onClose, onMade }: { onClose: () => void; onMade: (made: Creat
           ))}
         </fieldset>
         {form.errors["scopes"] !== undefined && <FieldError role="alert">{form.errors["scopes"]}</FieldError>}
-        <details className={style["reach"]}>
-          <summary>
-            <span role="status">
-              Opens {reach.length} of {OPERATIONS} operations
-            </span>
-          </summary>
-          <ul tabIndex={0} aria-label="Operations">
-            {reach.map((name) => (
-              <li key={name}>
-                <code>{name}</code>
-              </li>
-            ))}
-          </ul>
-        </details>
+        <Reach operations={reach} of={OPERATIONS} className={style["reach"]} />
         <ShowAsCode
           http={`POST /api/admin/organizations/${orgUuid}/api-keys`}
           body={{ name: form.values.name, scopes, expires_in_days: form.values.expiresInDays }}

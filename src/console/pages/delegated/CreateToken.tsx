@@ -15,6 +15,7 @@ import { useForm } from "../../widgets/form/use-form.ts";
 import { Notice } from "../../widgets/Notice.tsx";
 import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
+import { Reach } from "../api-keys/Reach.tsx";
 import { openedByRole, ROLE_OPERATIONS } from "../api-keys/reach.ts";
 import { roleLabel, useRoles } from "../roles/use-roles.ts";
 import style from "./Delegated.module.css";
@@ -84,21 +85,10 @@ export function CreateToken({ identities, name = "", onClose, onMade }: CreatePr
             options={LIVES}
           />
           {role !== undefined && (
-            <details className={style["reach"]}>
-              <summary>
-                <span role="status">
-                  Opens {reach.length} of {ROLE_OPERATIONS} operations
-                </span>{" "}
-                with the role {roleLabel(role.id, role.name)}
-              </summary>
-              <ul tabIndex={0} aria-label="Operations">
-                {reach.map((operation) => (
-                  <li key={operation}>
-                    <code>{operation}</code>
-                  </li>
-                ))}
-              </ul>
-            </details>
+            <Reach operations={reach} of={ROLE_OPERATIONS} className={style["reach"]}>
+              {" "}
+              with the role {roleLabel(role.id, role.name)}
+            </Reach>
           )}
           <ShowAsCode
             http={`POST /api/organizations/${orgUuid}/service-identities/automation-token`}

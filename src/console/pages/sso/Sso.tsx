@@ -119,10 +119,7 @@ export default function Sso() {
         typed={removed?.name}
         open={removed !== undefined}
         call={remove}
-        onCancel={() => {
-          remove.clear();
-          setRemoved(undefined);
-        }}
+        onCancel={() => setRemoved(undefined)}
         onConfirm={() => {
           if (removed === undefined) return;
           const { connectionUuid } = removed;
