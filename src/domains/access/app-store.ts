@@ -13,11 +13,14 @@ export interface AppClaims {
   published: string[];
 }
 
+/** Selects the slugs of the apps that an organization, named by an expression, has installed and active. */
+const activeSlugsOf = (orgUuid: string): string => `select a.slug from installs i join apps a using (app_id)
+  where i.org_uuid = ${orgUuid} and i.status = 'active' order by a.slug`;
+
 /** The apps of an organization that a new token of a member names; one statement, since every new token needs it. */
 export async function appClaims(tx: Pick<Tx, "query">, orgUuid: string, userUuid: string): Promise<AppClaims> {
   const sql = `select
-      array(select a.slug from installs i join apps a using (app_id)
-        where i.org_uuid = $1 and i.status = 'active' order by a.slug) as installed,
+      array(${activeSlugsOf("$1")}) as installed,
       array(select app_id::text from (select g.app_id, g.created_at from app_admins g join apps a using (app_id)
         where g.user_uuid = $2 and a.org_uuid = $1 order by g.created_at desc limit ${MOST_OWN_APPS}) n
         order by created_at) as granted,
@@ -29,16 +32,14 @@ export async function appClaims(tx: Pick<Tx, "query">, orgUuid: string, userUuid
 
 /** Slugs of the apps an organization has installed and active. */
 export async function activeAppSlugs(database: Pick<Database, "prepared">, orgUuid: string): Promise<string[]> {
-  const sql = `select a.slug from installs i join apps a using (app_id)
-    where i.org_uuid = $1 and i.status = 'active' order by a.slug`;
+  const sql = activeSlugsOf("$1");
   return (await database.prepared<{ slug: string }>("access_active_apps", sql, [orgUuid])).map(({ slug }) => slug);
 }
 
 /** The entitlements of an organization now (decisions 3.12): features of its plan, and its active apps. */
 export async function entitlementsOf(database: Pick<Database, "prepared">, orgUuid: string): Promise<string[]> {
   const sql = `select plans.features || array(
-      select 'app:' || a.slug from installs i join apps a using (app_id)
-      where i.org_uuid = o.uuid and i.status = 'active' order by a.slug) as entitlements
+      select 'app:' || slug from (${activeSlugsOf("o.uuid")}) installed) as entitlements
     from organizations o join plans using (plan) where o.uuid = $1`;
   const [row] = await database.prepared<{ entitlements: string[] }>("access_entitlements", sql, [orgUuid]);
   return row?.entitlements ?? [];
