@@ -1,5 +1,6 @@
 import { dateOf } from "../../../platform/clock.ts";
 import type { Tx } from "../../../platform/db/types.ts";
+import { certain } from "../../../platform/narrow.ts";
 import { bySystem, EVENTS } from "../../event-catalogue/index.ts";
 import type { RaisedPlan } from "../../organizations/index.ts";
 import type { BillingDeps } from "../deps.ts";
@@ -32,9 +33,6 @@ interface Applied {
 /** What webhooks receive of a subscription. */
 const dataOf = ({ subscriptionId, plan }: SubscriptionRow) => ({ subscription_id: subscriptionId, plan: plan ?? "" });
 
-const earliest = (times: readonly Date[]): Date | undefined =>
-  times.reduce<Date | undefined>((first, time) => (first === undefined || time < first ? time : first), undefined);
-
 /** Whether the end that was requested here stands: the provider has said nothing of the subscription since. */
 function isEndingHere(before: SubscriptionRow | undefined, { statedAt }: FoldedSubscription): boolean {
   const requested = before?.endingRequestedAt ?? null;
@@ -57,7 +55,7 @@ export function createApply({ clock, random, events, organizations, marketplace,
         log.warn({ quote_id: purchase.quoteId, payment_id: payment.id }, "A payment is not of the quoted sum");
     const paid = payments.filter(({ matches, status }) => matches && status !== "failed");
     const dateOrNull = (time: string | undefined): Date | null => (time === undefined ? null : new Date(time));
-    const paidAt = earliest(paid.map(({ at }) => new Date(at)));
+    const paidAt = paid.length === 0 ? undefined : new Date(Math.min(...paid.map(({ at }) => Date.parse(at))));
     const after = subscription && {
       subscriptionId: before?.subscriptionId ?? random.uuid(),
       provider,
@@ -71,7 +69,7 @@ export function createApply({ clock, random, events, organizations, marketplace,
       currentPeriodEnd: dateOrNull(subscription.periodEnd),
       cancelAtPeriodEnd: subscription.cancelAtPeriodEnd || isEndingHere(before, subscription),
       endingRequestedAt: before?.endingRequestedAt ?? null,
-      createdAt: paidAt ?? before?.createdAt ?? dateOf(clock),
+      createdAt: certain(paidAt, "time of the payment that began a subscription"),
     };
     return { purchase, payments, paid, paidAt, before, after: after ?? before };
   }
