@@ -202,3 +202,14 @@ it("thirty parallel installs make one, with one request to the publisher", async
   await market.until(answers.find(({ status }) => status === 202)?.body.install_id as string, "active");
   expect(types(offer)).toEqual(["provisioning"]);
 });
+
+it("a webhook secret that was rotated by an app id in upper case signs what the publisher receives", async () => {
+  const offer = await market.offer(() => ({ status: 200 }));
+  const path = appPath(offer.appId.toUpperCase(), "/webhook/rotate");
+  const rotated = must(await app.call("POST", path, { token: market.publisher, body: {} }));
+  expect(rotated.app_id).toBe(offer.appId);
+  offer.server.useSecret(rotated.webhook_secret as string);
+  const { install_id: installId } = must(await offer.install());
+  await market.until(installId as string, "active");
+  expect(offer.server.forged).toBe(0);
+}, 150_000);
