@@ -58,11 +58,10 @@ export async function runCall<T>(
 
   let token: string | undefined;
   if (presents) {
-    token = policy.elevated ? credential.elevated?.() : undefined;
-    if (token === undefined) {
-      const present = credential.token(asking);
-      token = present instanceof Promise ? await within(present, leftMs(), signal) : present;
-    }
+    const present = credential.token(asking);
+    token = present instanceof Promise ? await within(present, leftMs(), signal) : present;
+    // Read last: a credential that finds another session in its store drops the elevation of the former one.
+    if (policy.elevated) token = credential.elevated?.() ?? token;
   }
   let [renewed, elevated, signedIn] = [false, false, false];
   for (let lost = 0; ; ) {
@@ -158,7 +157,7 @@ function canceled(signal: AbortSignal | undefined): AtriumError {
 }
 
 /** Waits for what several calls share, no longer than this call may last. */
-async function within<T>(
+export async function within<T>(
   work: T | Promise<T>,
   leftMs: number | undefined,
   signal: AbortSignal | undefined,

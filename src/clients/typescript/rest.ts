@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import type { DescMethod } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "./bundled/connect.ts";
 import { BadRequestSchema, ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
-import { runCall } from "./call.ts";
+import { runCall, within } from "./call.ts";
 import { settingsOf } from "./settings.ts";
 import type { AtriumOptions } from "./settings.ts";
 
@@ -31,18 +31,29 @@ export type RestCall = (
 
 /**
  * Calls over REST, with the credential, the retries and the hooks of a transport: for answers that are files, such as
- * an export. The body of the response is the caller's to read, and has no deadline.
+ * an export. The deadline of a call ends with the headers of its response, whose body is the caller's to read.
  */
 export function createRestCall(options: AtriumOptions): RestCall {
   const settings = settingsOf(options);
-  const send = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
+  const { baseUrl, fetch, timeoutMs } = settings;
+
+  async function send(path: string, init: RequestInit): Promise<Response> {
+    const response = await fetch(baseUrl + path, init);
+    if (response.ok) return response;
+    throw await errorOf(response);
+  }
+
   return (method, path, init = {}) => {
     const signal = init.signal ?? undefined;
-    const given = { header: init.headers, signal, timeoutMs: undefined };
-    return runCall(settings, method, given, async (headers) => {
-      const response = await send(settings.baseUrl + path, { ...init, headers });
-      if (response.ok) return response;
-      throw await errorOf(response);
+    return runCall(settings, method, { header: init.headers, signal, timeoutMs }, async (headers, leftMs) => {
+      const failed = new AbortController();
+      const end = signal === undefined ? failed.signal : AbortSignal.any([signal, failed.signal]);
+      try {
+        return await within(send(path, { ...init, headers, signal: end }), leftMs, signal);
+      } catch (reason) {
+        failed.abort();
+        throw reason;
+      }
     });
   };
 }

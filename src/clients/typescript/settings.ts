@@ -3,6 +3,7 @@ import type { Transport } from "./bundled/connect.ts";
 import { createConnectTransport } from "./bundled/connect-web.ts";
 import type { CallSettings } from "./call.ts";
 import type { Credential, Elevation } from "./credentials/credential.ts";
+import { directFetch } from "./direct-fetch.ts";
 
 /**
  * A `Transport` of any version of Connect 2: its parameters are not compared, since versions before 2.5 of
@@ -13,13 +14,16 @@ export interface AnyTransport {
   stream(...call: never): Promise<{ stream: true; header: Headers; message: AsyncIterable<object>; trailer: Headers }>;
 }
 
-/** Options of `createAtriumTransport`. */
+/** Options of `createAtriumTransport` and `createRestCall`. */
 export interface AtriumOptions {
   /** Where the service is, such as `https://atrium.example`. */
   baseUrl: string;
   /** What calls are authenticated with. Without: only public calls succeed. */
   credential?: Credential;
-  /** How long a unary call may take with all its attempts; default 10,000. Streams have no end of their own. */
+  /**
+   * How long a unary call may take with all its attempts, and one over REST until its response begins; default 10,000.
+   * Streams have no end of their own.
+   */
   timeoutMs?: number;
   /** Attempts after the first, where the contract makes them harmless; default 2. */
   retries?: number;
@@ -41,18 +45,28 @@ export interface AtriumOptions {
   fetch?: typeof globalThis.fetch;
 }
 
+const DEFAULT_TIMEOUT_MS = 10_000;
 const DEFAULT_RETRIES = 2;
 const DEFAULT_MAX_RETRY_AFTER_MS = 30_000;
 
-/** What the options say about every call. */
-export function settingsOf(options: AtriumOptions): CallSettings & { baseUrl: string } {
-  const { credential, fetch, onSignIn, onStepUp } = options;
+/** How calls are made, and over which connection. */
+interface Settings extends CallSettings {
+  baseUrl: string;
+  timeoutMs: number;
+  fetch: typeof globalThis.fetch;
+}
+
+/** What the options say, with the defaults. */
+export function settingsOf(options: AtriumOptions): Settings {
+  const { credential, onSignIn, onStepUp } = options;
   const baseUrl = options.baseUrl.replace(/\/+$/u, "");
+  const fetch = directFetch(options.fetch);
   return {
     baseUrl,
+    fetch,
+    timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
     transport:
-      (options.transport as Transport | undefined) ??
-      createConnectTransport({ baseUrl, useBinaryFormat: true, ...(fetch !== undefined && { fetch }) }),
+      (options.transport as Transport | undefined) ?? createConnectTransport({ baseUrl, useBinaryFormat: true, fetch }),
     credential,
     retries: options.retries ?? DEFAULT_RETRIES,
     maxRetryAfterMs: options.maxRetryAfterMs ?? DEFAULT_MAX_RETRY_AFTER_MS,

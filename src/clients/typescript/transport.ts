@@ -7,12 +7,10 @@ import { AtriumError } from "./errors.ts";
 import { settingsOf } from "./settings.ts";
 import type { AtriumOptions } from "./settings.ts";
 
-const DEFAULT_TIMEOUT_MS = 10_000;
-
 /** A connection to the service, for `createClient` of `@connectrpc/connect` with a single service. */
 export function createAtriumTransport(options: AtriumOptions): Transport {
-  const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
   const settings = settingsOf(options);
+  const { timeoutMs } = settings;
   const inner = settings.transport;
   return {
     unary(method, signal, callTimeoutMs, header, input, contextValues) {

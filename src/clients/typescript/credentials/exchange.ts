@@ -7,7 +7,11 @@ import type { Tokens } from "./stores.ts";
 
 /** Within this time the service returns the same successor again, so that a lost answer can be asked for again. */
 const GRACE_MS = 10_000;
-const ATTEMPT_MS = 5_000;
+/** An attempt that begins no later than this arrives in time: the service rotates after the first one was sent. */
+const LAST_START_MS = GRACE_MS - 1_000;
+/** Longest time of an attempt that others may follow, and of one that none can follow. */
+const ATTEMPT_MS = 3_000;
+const LAST_ATTEMPT_MS = 5_000;
 const PAUSE_MS = 300;
 
 /** Exchanges a refresh token, or the cookie, for the next tokens. @throws AtriumError */
@@ -18,25 +22,31 @@ export async function exchange(
 ): Promise<Tokens> {
   const start = Date.now();
   for (;;) {
+    const isLast = Date.now() + ATTEMPT_MS + PAUSE_MS - start > LAST_START_MS;
+    const timeoutMs = isLast ? LAST_ATTEMPT_MS : ATTEMPT_MS;
     try {
       const request = { refreshToken: refreshToken ?? "" };
-      const { message } = await transport.unary(LoginService.method.refresh, undefined, ATTEMPT_MS, headers, request);
+      const { message } = await transport.unary(LoginService.method.refresh, undefined, timeoutMs, headers, request);
       return tokensOf(message);
     } catch (reason) {
       const error = AtriumError.from(reason);
-      const lost = isTransient(error) || error.code === Code.DeadlineExceeded;
       const pauseMs = Math.max(PAUSE_MS, error.retryAfterMs ?? 0);
-      if (!lost || Date.now() + pauseMs - start > GRACE_MS - ATTEMPT_MS) throw error;
+      if (!isTemporary(error) || Date.now() + pauseMs - start > LAST_START_MS) throw error;
       await sleep(pauseMs, undefined);
     }
   }
+}
+
+/** Whether a refresh failed for the moment only: its answer did not come, or the service was busy or away. */
+export function isTemporary(error: AtriumError): boolean {
+  return isTransient(error) || error.code === Code.DeadlineExceeded;
 }
 
 /** Whether the service takes an access token. @throws AtriumError when that cannot be known */
 export async function isAccepted(transport: Transport, token: string): Promise<boolean> {
   try {
     const { listOwnSessions } = LoginService.method;
-    await transport.unary(listOwnSessions, undefined, ATTEMPT_MS, { authorization: `Bearer ${token}` }, {});
+    await transport.unary(listOwnSessions, undefined, LAST_ATTEMPT_MS, { authorization: `Bearer ${token}` }, {});
     return true;
   } catch (reason) {
     const error = AtriumError.from(reason);

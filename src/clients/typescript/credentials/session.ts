@@ -1,14 +1,19 @@
 import { Code } from "../bundled/connect.ts";
+import { within } from "../call.ts";
 import { AtriumError } from "../errors.ts";
 import { policyOf } from "../policy.ts";
 import type { Asking, Credential, Elevation } from "./credential.ts";
-import { exchange, isAccepted, tokensOf } from "./exchange.ts";
+import { exchange, isAccepted, isTemporary, tokensOf } from "./exchange.ts";
 import type { SignedIn } from "./exchange.ts";
 import { createKeptTokens } from "./kept-tokens.ts";
+import { sessionOf } from "./session-of.ts";
 import { lockAcrossTabs, memoryStore } from "./stores.ts";
 import type { SessionStore, Tokens } from "./stores.ts";
 
 const RENEW_BEFORE_MS = 30_000;
+/** While the present token is valid, a refresh is waited for this long; after a failure there is none for a while. */
+const PATIENCE_MS = 3_000;
+const PAUSE_MS = 2_000;
 /** Name of the lock of all tabs whose refresh token is in the cookie of the origin. */
 const COOKIE_LOCK = "atrium.session";
 
@@ -53,7 +58,8 @@ export function session(options: SessionOptions = {}): Session {
   let generation = 0;
   let refused = false;
   let flight: Promise<Tokens | undefined> | undefined;
-  let elevation: { token: string; untilMs: number } | undefined;
+  let pausedUntilMs = 0;
+  let elevation: { token: string; untilMs: number; session: string | undefined } | undefined;
 
   const sessionHeaders = (): Record<string, string> => {
     const mode = typeof options.cookie === "function" ? options.cookie() : options.cookie;
@@ -68,9 +74,17 @@ export function session(options: SessionOptions = {}): Session {
     generation++;
     refused = false;
     flight = undefined;
+    pausedUntilMs = 0;
     elevation = undefined;
     await kept.set(tokens);
   };
+
+  /** The tokens in the store. An elevation of another session, which was there before, ends. */
+  async function read(): Promise<Tokens | undefined> {
+    const tokens = await kept.get();
+    if (elevation !== undefined && elevation.session !== sessionOf(tokens?.accessToken)) elevation = undefined;
+    return tokens;
+  }
 
   const canRefresh = (tokens: Tokens | undefined): boolean =>
     inCookie ? !refused : tokens?.refreshToken !== undefined;
@@ -78,18 +92,20 @@ export function session(options: SessionOptions = {}): Session {
   /** The next tokens; those that another client of the store has got meanwhile, if any. */
   async function next(old: Tokens | undefined, { transport }: Asking): Promise<Tokens | undefined> {
     const began = generation;
-    const present = await kept.get();
+    const present = await read();
     if (present !== undefined && present.accessToken !== old?.accessToken && !isExpiring(present)) return present;
     if (!canRefresh(present)) return undefined;
     try {
       const tokens = await exchange(transport, present?.refreshToken, sessionHeaders());
-      if (began !== generation) return kept.get();
+      const meanwhile = await read();
+      // Another client of the store signed in or out, or was quicker: what it left there counts.
+      if (began !== generation || !isSame(meanwhile, present)) return meanwhile;
       await kept.set(tokens);
       return tokens;
     } catch (reason) {
       const error = AtriumError.from(reason);
       if (error.code !== Code.Unauthenticated) throw error;
-      const meanwhile = await kept.get();
+      const meanwhile = await read();
       if (began !== generation || meanwhile?.accessToken !== present?.accessToken) return meanwhile;
       refused = true;
       elevation = undefined;
@@ -111,13 +127,24 @@ export function session(options: SessionOptions = {}): Session {
 
   return {
     async token(asking) {
-      const tokens = await kept.get();
+      const tokens = await read();
       if (tokens !== undefined && !isExpiring(tokens)) return tokens.accessToken;
       if (!canRefresh(tokens)) return tokens?.accessToken;
-      return (await refresh(tokens, asking))?.accessToken;
+      if (tokens === undefined || !isValid(tokens)) return (await refresh(tokens, asking))?.accessToken;
+      if (Date.now() < pausedUntilMs) return tokens.accessToken;
+      try {
+        return (await within(refresh(tokens, asking), PATIENCE_MS, asking.signal))?.accessToken;
+      } catch (reason) {
+        const error = AtriumError.from(reason);
+        if (!isTemporary(error)) throw error;
+        pausedUntilMs = Date.now() + Math.max(PAUSE_MS, error.retryAfterMs ?? 0);
+        if (isValid(tokens)) return tokens.accessToken;
+        if (flight === undefined) throw error;
+        return (await flight)?.accessToken;
+      }
     },
     async renew(token, asking) {
-      const tokens = await kept.get();
+      const tokens = await read();
       if (tokens === undefined) return undefined;
       if (tokens.accessToken !== token) return tokens.accessToken;
       // A writing call can also be refused for what it carries, such as a wrong code, which counts as a failed attempt:
@@ -128,7 +155,8 @@ export function session(options: SessionOptions = {}): Session {
     headers: (method) => (policyOf(method).session ? sessionHeaders() : undefined),
     elevated: () => (elevation !== undefined && Date.now() < elevation.untilMs ? elevation.token : undefined),
     elevate({ elevatedToken, expiresIn }: Elevation) {
-      elevation = { token: elevatedToken, untilMs: Date.now() + expiresIn * 1_000 - RENEW_BEFORE_MS };
+      const untilMs = Date.now() + expiresIn * 1_000 - RENEW_BEFORE_MS;
+      elevation = { token: elevatedToken, untilMs, session: sessionOf(elevatedToken) };
     },
     lower(token) {
       if (elevation?.token === token) elevation = undefined;
@@ -142,5 +170,10 @@ export function session(options: SessionOptions = {}): Session {
 }
 
 const isExpiring = ({ expiresAtMs }: Tokens): boolean => expiresAtMs - Date.now() < RENEW_BEFORE_MS;
+
+const isValid = ({ expiresAtMs }: Tokens): boolean => Date.now() < expiresAtMs;
+
+const isSame = (one: Tokens | undefined, other: Tokens | undefined): boolean =>
+  one?.accessToken === other?.accessToken && one?.refreshToken === other?.refreshToken;
 
 const lockInCookie = <T>(work: () => Promise<T>): Promise<T> => lockAcrossTabs(COOKIE_LOCK, work);
