@@ -29,6 +29,11 @@ export interface Caller {
   sessionId: string | undefined;
   /** The credential, where it is not a person's token. */
   principal: { type: string; id: string } | undefined;
+  /**
+   * Scopes in force, where the service was asked; undefined otherwise. An API key has the roles of its maker, and what
+   * they allow only as far as its scopes say.
+   */
+  scopes: readonly string[] | undefined;
   /** All claims; empty for a key or an automation token. */
   claims: Claims;
   token: string;
@@ -55,6 +60,7 @@ export function callerOf(token: string, claims: Claims): Caller {
     elevated: claims["acr"] === "elevated",
     sessionId: typeof claims["sid"] === "string" ? claims["sid"] : undefined,
     principal: undefined,
+    scopes: undefined,
     claims,
     token,
   };

@@ -6,7 +6,10 @@ import { TokenRefusal, unauthorized } from "./refusal.ts";
 import type { RefusalCode } from "./refusal.ts";
 import type { Verifier } from "./verifier.ts";
 
-/** What a caller must have. Everything that is given is demanded. */
+/**
+ * What a caller must have. Everything that is given is demanded. Of API keys only those with the scope `admin` have the
+ * roles and apps of their maker.
+ */
 export interface Requirements {
   /** One of these roles. */
   roles?: readonly string[];
@@ -125,7 +128,10 @@ function connectErrorOf(refusal: TokenRefusal): ConnectError {
 
 /** @throws {forbidden} @throws {step_up_required} */
 function demand(caller: Caller, { roles, entitlements = [], elevated, appAdmin }: Requirements): void {
+  // Decisions 2.5: the power of a key is its scopes within the present power of its maker.
+  const isNarrow = caller.principal?.type === "api_key" && caller.scopes?.includes("admin") !== true;
   const lacking =
+    (isNarrow && (roles !== undefined || appAdmin !== undefined)) ||
     (roles !== undefined && !roles.some((role) => caller.roles.includes(role))) ||
     (!caller.platformAdmin && !entitlements.every((feature) => caller.entitlements.includes(feature))) ||
     (appAdmin !== undefined && !caller.platformAdmin && !caller.appAdmin.includes(appAdmin.toLowerCase()));

@@ -16,14 +16,20 @@ interface KeySet {
 }
 
 interface Slot {
+  /** The service knows the organization. Until then anybody may have invented it: no signature was checked yet. */
+  exists: boolean;
   set: KeySet | undefined;
   flight: Promise<KeySet> | undefined;
   failedAtMs: number;
-  /** When the set was last fetched because of an unknown key. */
+  /** When an unknown key was last looked for in a set that was fetched for it. */
   missedAtMs: number;
 }
 
+/** Of those that exist, and again of those of which that is not known. */
 const MAX_ORGANIZATIONS = 1_000;
+/** Requests for organizations that may not exist: at once, and a second. The service allows 600 a minute in all. */
+const UNKNOWN_AT_ONCE = 100;
+const UNKNOWN_A_SECOND = 5;
 /** An unknown key, or a failure, is asked about once in this time. */
 const PAUSE_MS = 30_000;
 const DEFAULT_MAX_AGE_MS = 300_000;
@@ -39,12 +45,19 @@ export interface KeySets {
   find(orgUuid: string, kid: string): Promise<PublicKey | undefined>;
 }
 
-export function createKeySets(baseUrl: string, fetch: typeof globalThis.fetch): KeySets {
+/** @param anyOrg tokens of any organization are asked for, also of such as do not exist */
+export function createKeySets(
+  baseUrl: string,
+  fetch: typeof globalThis.fetch,
+  { anyOrg }: { anyOrg: boolean },
+): KeySets {
   const slots = new Lru<string, Slot>(MAX_ORGANIZATIONS);
+  const unproven = new Lru<string, Slot>(MAX_ORGANIZATIONS);
+  const mayAsk = createAllowance();
 
-  async function load(orgUuid: string): Promise<KeySet> {
+  async function load(orgUuid: string, slot: Slot): Promise<KeySet> {
     const url = `${baseUrl}/api/organizations/${orgUuid}/.well-known/jwks.json`;
-    const response = await fetch(url, { redirect: "error", signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
     const nowMs = Date.now();
     // There is no such organization: no key of it is known.
     if (response.status === 404) {
@@ -54,6 +67,11 @@ export function createKeySets(baseUrl: string, fetch: typeof globalThis.fetch): 
     if (response.status !== 200) throw new Error(`${url} returned ${response.status}`);
     const { keys } = JSON.parse(await textOf(response)) as { keys?: unknown };
     if (!Array.isArray(keys)) throw new Error(`${url} is not a JWK set`);
+    if (!slot.exists) {
+      slot.exists = true;
+      unproven.delete(orgUuid);
+      slots.set(orgUuid, slot);
+    }
     const usable = await Promise.all((keys as (JWK | null)[]).map(publicKey));
     return {
       keys: new Map(usable.flatMap((entry) => (entry === undefined ? [] : [entry]))),
@@ -62,8 +80,10 @@ export function createKeySets(baseUrl: string, fetch: typeof globalThis.fetch): 
   }
 
   async function refresh(orgUuid: string, slot: Slot): Promise<KeySet> {
+    if (anyOrg && !slot.exists && slot.flight === undefined && !mayAsk())
+      throw new TokenRefusal("unavailable", "Too many organizations are asked for that are not known here.");
     try {
-      slot.flight ??= load(orgUuid);
+      slot.flight ??= load(orgUuid, slot);
       return (slot.set = await slot.flight);
     } catch (cause) {
       slot.failedAtMs = Date.now();
@@ -76,22 +96,36 @@ export function createKeySets(baseUrl: string, fetch: typeof globalThis.fetch): 
 
   return {
     async find(orgUuid, kid) {
-      let slot = slots.get(orgUuid);
+      let slot = slots.get(orgUuid) ?? unproven.get(orgUuid);
       if (slot === undefined) {
-        slot = { set: undefined, flight: undefined, failedAtMs: -Infinity, missedAtMs: -Infinity };
-        slots.set(orgUuid, slot);
+        slot = { exists: false, set: undefined, flight: undefined, failedAtMs: -Infinity, missedAtMs: -Infinity };
+        unproven.set(orgUuid, slot);
       }
       const failed = Date.now() - slot.failedAtMs < PAUSE_MS;
       let { set } = slot;
       if (set === undefined && failed && slot.flight === undefined)
         throw new TokenRefusal("unavailable", "The keys of the organization could not be fetched a moment ago.");
-      if (set === undefined || (Date.now() >= set.freshUntilMs && !failed)) set = await refresh(orgUuid, slot);
+      const isDue = set === undefined || (Date.now() >= set.freshUntilMs && !failed);
+      if (set === undefined || isDue) set = await refresh(orgUuid, slot);
       const known = set.keys.get(kid);
       // A key made after the set was fetched verifies at once; a flood of invented ones costs one request in a while.
       if (known !== undefined || failed || Date.now() - slot.missedAtMs < PAUSE_MS) return known;
       slot.missedAtMs = Date.now();
-      return (await refresh(orgUuid, slot)).keys.get(kid);
+      return isDue ? undefined : (await refresh(orgUuid, slot)).keys.get(kid);
     },
+  };
+}
+
+/** Whether one more request may be made: a token bucket. */
+function createAllowance(): () => boolean {
+  let [left, atMs] = [UNKNOWN_AT_ONCE, Date.now()];
+  return () => {
+    const nowMs = Date.now();
+    left = Math.min(UNKNOWN_AT_ONCE, left + (Math.max(0, nowMs - atMs) / 1_000) * UNKNOWN_A_SECOND);
+    atMs = nowMs;
+    if (left < 1) return false;
+    left--;
+    return true;
   };
 }
 

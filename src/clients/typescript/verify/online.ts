@@ -11,7 +11,16 @@ const MAX_ANSWERS = 10_000;
 /** What the service says of a credential now. */
 export type Present = Pick<
   Caller,
-  "userUuid" | "orgUuid" | "orgName" | "roles" | "entitlements" | "appAdmin" | "platformAdmin" | "sandbox" | "principal"
+  | "userUuid"
+  | "orgUuid"
+  | "orgName"
+  | "roles"
+  | "entitlements"
+  | "appAdmin"
+  | "platformAdmin"
+  | "sandbox"
+  | "principal"
+  | "scopes"
 >;
 
 /** Asks the service who a credential speaks for. @throws TokenRefusal */
@@ -40,6 +49,7 @@ export function createOnline(baseUrl: string, cacheMs: number, fetch: typeof glo
         platformAdmin: me.platformAdmin,
         sandbox: me.sandbox,
         principal: me.principal === undefined ? undefined : { type: me.principal.type, id: me.principal.id },
+        scopes: me.scopes,
       };
     } catch (reason) {
       answers.delete(token);

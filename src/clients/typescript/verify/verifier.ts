@@ -1,3 +1,4 @@
+import { directFetch } from "../direct-fetch.ts";
 import type { Caller } from "./caller.ts";
 import { createKeySets } from "./key-sets.ts";
 import { createOffline } from "./offline.ts";
@@ -10,7 +11,7 @@ export interface VerifierOptions {
   issuer: string;
   /** Where the service is reached from here; default: at its issuer. Keys are fetched from nowhere else. */
   baseUrl?: string;
-  /** Organizations that are served here; default: all. */
+  /** Organizations that are served here; default: all. Tokens that name others cost no request. */
   orgs?: readonly string[];
   /** Longest time since a token was issued, in seconds; default: until it expires. */
   maxAge?: number;
@@ -38,10 +39,10 @@ export interface Verifier {
 export function createVerifier(options: VerifierOptions): Verifier {
   const { issuer, introspect = false } = options;
   const baseUrl = (options.baseUrl ?? issuer).replace(/\/+$/u, "");
-  const fetch: typeof globalThis.fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
   const orgs = options.orgs === undefined ? undefined : new Set(options.orgs.map((org) => org.toLowerCase()));
   const maxAgeMs = options.maxAge === undefined ? undefined : options.maxAge * 1_000;
-  const offline = createOffline({ issuer, orgs, maxAgeMs }, createKeySets(baseUrl, fetch));
+  const keys = createKeySets(baseUrl, directFetch(options.fetch), { anyOrg: orgs === undefined });
+  const offline = createOffline({ issuer, orgs, maxAgeMs }, keys);
   const online = createOnline(baseUrl, typeof introspect === "object" ? introspect.cacheMs : 0, options.fetch);
 
   async function ask(token: string, cached: boolean): Promise<Caller> {
