@@ -165,6 +165,20 @@ describe("createPublisher", () => {
     ).not.toThrow();
   });
 
+  it("a report is sent again while the service is away for some seconds, and after a time-out", async () => {
+    outcomes.push(503, 503, 503, 503, 503);
+    await publisherOf({}).report(INSTALL, { status: "failed" });
+    expect(outcomes).toEqual([]);
+    let asked = 0;
+    const fetch: typeof globalThis.fetch = async () => {
+      if (asked++ === 0) throw new DOMException("The operation was aborted due to timeout", "TimeoutError");
+      return new Response("{}");
+    };
+    const on = { provision: () => ({ status: "accepted" }) as const, deprovision: () => undefined };
+    await createPublisher({ secret, baseUrl, on, fetch }).report(INSTALL, { status: "failed" });
+    expect(asked).toBe(2);
+  }, 30_000);
+
   it("a report that the service refuses rejects with its code", async () => {
     outcomes.push(409);
     await expect(publisherOf({}).report(INSTALL, { status: "failed" })).rejects.toMatchObject({

@@ -27,10 +27,15 @@ export function isTransient(error: AtriumError): boolean {
  * How long to wait before the next attempt: full jitter, and at least as long as the service asked. Undefined when it
  * asked for too long.
  */
-export function waitBefore(attempt: number, error: AtriumError, maxRetryAfterMs: number): number | undefined {
+export function waitBefore(
+  attempt: number,
+  error: AtriumError,
+  maxRetryAfterMs: number,
+  longestWaitMs = LONGEST_WAIT_MS,
+): number | undefined {
   const { retryAfterMs } = error;
   if (retryAfterMs !== undefined && retryAfterMs > maxRetryAfterMs) return undefined;
-  const longest = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** attempt);
+  const longest = Math.min(longestWaitMs, FIRST_WAIT_MS * 2 ** attempt);
   return (retryAfterMs ?? 0) + Math.random() * longest;
 }
 

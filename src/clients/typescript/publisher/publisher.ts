@@ -9,7 +9,10 @@ const SEEN = 1_000;
 /** The server of an app: a handler of the Fetch API for its `provision_webhook`, and reports on its installs. */
 export interface Publisher {
   (request: Request): Promise<Response>;
-  /** Reports the outcome of what was accepted before. @throws AtriumError */
+  /**
+   * Reports the outcome of what was accepted before, again for ten minutes while the service is busy or away.
+   * @throws AtriumError when it was not taken: report it later, or it is lost
+   */
   report(installId: string, report: InstallReport): Promise<void>;
 }
 

@@ -1,13 +1,14 @@
 import { Code, ConnectError } from "../bundled/connect.ts";
 import { Webhook } from "../bundled/standardwebhooks.ts";
 import { ErrorInfoSchema } from "../../../../gen/google/rpc/error_details_pb.ts";
+import { directFetch } from "../direct-fetch.ts";
 import { AtriumError } from "../errors.ts";
 import { isTransient, sleep, waitBefore } from "../retry.ts";
 import type { InstallReport } from "./types.ts";
 
-/** A service that asks for a longer wait is not waited for. */
-const MAX_RETRY_AFTER_MS = 30_000;
-const RETRIES = 4;
+/** A report is sent again for so long: a restart or a fail-over of the service is over by then. */
+const REPORT_MS = 600_000;
+const LONGEST_WAIT_MS = 30_000;
 const TIMEOUT_MS = 10_000;
 
 /** Connect codes of the statuses with which a report is refused. */
@@ -26,22 +27,28 @@ interface ReportSettings {
   fetch?: typeof globalThis.fetch;
 }
 
-/** Posts a signed report. It may be sent again: a status that is already known changes nothing. @throws AtriumError */
+/**
+ * Posts a signed report, again while the service is busy or away: a status that is already known changes nothing.
+ * @throws AtriumError when the service refuses it, or has not taken it within ten minutes
+ */
 export async function postReport(settings: ReportSettings, installId: string, outcome: InstallReport): Promise<void> {
   const id = `msg_${installId}_${outcome.status}`;
   const { endpointUrl, cloudTarget, ...others } = { endpointUrl: undefined, cloudTarget: undefined, ...outcome };
   const body = JSON.stringify({ ...others, endpoint_url: endpointUrl, cloud_target: cloudTarget });
+  const endsAtMs = Date.now() + REPORT_MS;
   for (let lost = 0; ; lost++) {
     const error = await post(settings, installId, id, body);
     if (error === undefined) return;
-    const waitMs = isTransient(error) || error.status >= 500 ? waitBefore(lost, error, MAX_RETRY_AFTER_MS) : undefined;
-    if (waitMs === undefined || lost >= RETRIES) throw error;
+    const leftMs = endsAtMs - Date.now();
+    const mayRepeat = isTransient(error) || error.status >= 500;
+    const waitMs = mayRepeat ? waitBefore(lost, error, leftMs, LONGEST_WAIT_MS) : undefined;
+    if (waitMs === undefined || waitMs > leftMs) throw error;
     await sleep(waitMs, undefined);
   }
 }
 
 async function post(
-  { secret, baseUrl, fetch = globalThis.fetch }: ReportSettings,
+  { secret, baseUrl, fetch }: ReportSettings,
   installId: string,
   id: string,
   body: string,
@@ -49,9 +56,8 @@ async function post(
   const at = new Date();
   const url = `${baseUrl.replace(/\/+$/u, "")}/api/marketplace/installs/${encodeURIComponent(installId)}/provisioning`;
   try {
-    const response = await fetch(url, {
+    const response = await directFetch(fetch)(url, {
       method: "POST",
-      redirect: "error",
       signal: AbortSignal.timeout(TIMEOUT_MS),
       headers: {
         "content-type": "application/json",
@@ -64,9 +70,14 @@ async function post(
     const text = await response.text();
     return response.ok ? undefined : refusalOf(response, text);
   } catch (reason) {
-    return AtriumError.from(reason, Code.Unavailable);
+    // Connect takes the time-out of a signal for a cancellation by the caller.
+    const isLate = reason instanceof Error && reason.name === "TimeoutError";
+    return AtriumError.from(isLate ? new ConnectError(reason.message, Code.Unavailable) : reason, Code.Unavailable);
   }
 }
+
+/** What is no error of the service, such as a page of a proxy, is refused or lost by its status alone. */
+const codeOf = (status: number): Code => CODES[status] ?? (status < 500 ? Code.InvalidArgument : Code.Unknown);
 
 function refusalOf({ status, headers }: Response, text: string): AtriumError {
   let problem: { code?: string; message?: string } = {};
@@ -78,5 +89,5 @@ function refusalOf({ status, headers }: Response, text: string): AtriumError {
   const { code, message = `HTTP ${status}` } = problem;
   const info = { reason: code?.toUpperCase() ?? "", domain: "atrium", metadata: { http_status: String(status) } };
   const details = code === undefined ? [] : [{ desc: ErrorInfoSchema, value: info }];
-  return new AtriumError(new ConnectError(message, CODES[status] ?? Code.Unknown, headers, details));
+  return new AtriumError(new ConnectError(message, codeOf(status), headers, details));
 }
