@@ -5,6 +5,8 @@ import { AccessService } from "../../../gen/atrium/access/v1/access_pb.ts";
 import { SpiffeService } from "../../../gen/atrium/spiffe/v1/spiffe_pb.ts";
 
 const TIMEOUT_MS = 15_000;
+/** A connection that is silent for so long is asked whether it is alive: a dead one stays for 15 minutes otherwise. */
+const ALIVE = { pingIntervalMs: 20_000, pingTimeoutMs: 5_000 };
 
 /** What the agent authenticates with: the automation token, or the SVID it has. */
 export type Credential = { token: string } | { cert: string; key: string };
@@ -20,7 +22,7 @@ export interface Server {
 export function connectServer(url: string, ca: string, credential: Credential): Server {
   const baseUrl = url.replace(/\/+$/u, "");
   const tls = { ca, minVersion: "TLSv1.3", ...("cert" in credential ? credential : {}) } as const;
-  const sessions = new Http2SessionManager(baseUrl, undefined, tls);
+  const sessions = new Http2SessionManager(baseUrl, ALIVE, tls);
   const authorize: Interceptor = (next) => (request) => {
     if ("token" in credential) request.header.set("authorization", `Bearer ${credential.token}`);
     return next(request);

@@ -1,7 +1,6 @@
 import type { DescService } from "@bufbuild/protobuf";
-import { createClient } from "./bundled/connect.ts";
 import type { Client, Transport } from "./bundled/connect.ts";
-import { remember } from "./methods.ts";
+import { createClient } from "./client.ts";
 import * as services from "./services.ts";
 import { createAtriumTransport } from "./transport.ts";
 import type { AtriumOptions } from "./settings.ts";
@@ -21,8 +20,7 @@ export function createAtrium(options: AtriumOptions): Atrium {
     Object.defineProperty(atrium, name, {
       enumerable: true,
       get() {
-        if (client === undefined) remember(service, (client = createClient(service, transport)));
-        return client;
+        return (client ??= createClient(service, transport));
       },
     });
   }

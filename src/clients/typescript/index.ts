@@ -1,5 +1,6 @@
 export { createAtrium } from "./atrium.ts";
 export type { Atrium } from "./atrium.ts";
+export { createClient } from "./client.ts";
 export { createAtriumTransport } from "./transport.ts";
 export { createRestCall } from "./rest.ts";
 export type { RestCall } from "./rest.ts";
@@ -18,7 +19,7 @@ export { paginate } from "./paginate.ts";
 export type { Pages } from "./paginate.ts";
 export { BadRequestSchema, ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
 // What applications need of the libraries beneath, in the copies that this package uses.
-export { Code, ConnectError, createClient } from "./bundled/connect.ts";
+export { Code, ConnectError } from "./bundled/connect.ts";
 export type { CallOptions, Client, Interceptor, Transport } from "./bundled/connect.ts";
 export { create, fromJson, toJson } from "@bufbuild/protobuf";
 export type { MessageInitShape, MessageShape } from "@bufbuild/protobuf";

@@ -13,6 +13,7 @@ interface PageRequest {
 /** A page as lists return it. */
 interface Page<T> {
   data: T[];
+  limit?: number | undefined;
   nextCursor?: string | undefined;
 }
 
@@ -21,8 +22,9 @@ export interface Pages<T> extends AsyncIterable<T> {
   /** Reads all; at most `max`. */
   toArray(options?: { max?: number }): Promise<T[]>;
   /**
-   * Where the page after the one last fetched begins: pass it as `cursor` in the request to go on later. Undefined
-   * before the first page, at the end, and for lists without cursors.
+   * Where to go on later: pass it as `cursor` in the request. After `toArray` that is the item after the last one. A
+   * loop that is left within a page begins that page again. Undefined before the first page, at the end, and for lists
+   * without cursors.
    */
   readonly cursor: string | undefined;
 }
@@ -38,49 +40,55 @@ export function paginate<Request extends object, T>(
   call: (request: Request) => Promise<Page<T>>,
   request: Request,
 ): Pages<T> {
+  const given = request as PageRequest;
   const method = methodOf(call);
-  const limit = (request as PageRequest).limit ?? largestPage(method);
-  const byCursor = (request as PageRequest).cursor !== undefined || fieldOf(method, "cursor") !== undefined;
-  const base = { ...request, ...(limit !== undefined && { limit }) };
+  const limit = given.limit ?? largestPage(method);
+  const start = given.cursor === "" ? undefined : given.cursor;
+  /** Of a function that is not known, the answers show whether the list pages, and how. */
+  const mayHave = (name: string): boolean => method === undefined || fieldOf(method, name) !== undefined;
   let cursor: string | undefined;
 
-  async function* byCursors(): AsyncGenerator<T> {
-    let next = (request as PageRequest).cursor ?? "";
-    for (;;) {
-      const page = await call({ ...base, cursor: next });
-      cursor = page.nextCursor === "" ? undefined : page.nextCursor;
-      yield* page.data;
-      if (cursor === undefined) return;
-      next = cursor;
+  async function* read(max: number): AsyncGenerator<T> {
+    let offset = given.offset ?? 0;
+    let next = start ?? (mayHave("cursor") && offset === 0 ? "" : undefined);
+    for (let left = max; left > 0; ) {
+      const size = limit === undefined ? undefined : Math.min(limit, Math.ceil(left));
+      const place = next === undefined ? { offset } : { cursor: next };
+      const page = await call({ ...request, ...(size !== undefined && { limit: size }), ...place });
+      const { length } = page.data;
+      const following = page.nextCursor === "" ? undefined : page.nextCursor;
+      cursor = length === 0 ? following : next;
+      for (const [nth, item] of page.data.entries()) {
+        if (nth === length - 1) cursor = following;
+        yield item;
+      }
+      left -= length;
+      if (following === undefined) {
+        const wasByCursor = next !== undefined && (next !== "" || method !== undefined);
+        const isWhole = length > 0 && length >= (page.limit ?? size ?? Infinity);
+        if (wasByCursor || !isWhole || !mayHave("offset")) return;
+        offset += length;
+        if (offset > MAX_OFFSET)
+          throw new RangeError(
+            `The list has more than ${offset} items, and no cursor: narrow the request by a filter.`,
+          );
+      }
+      next = following;
     }
   }
 
-  async function* byOffset(): AsyncGenerator<T> {
-    let offset = (request as PageRequest).offset ?? 0;
-    for (;;) {
-      const page = await call({ ...base, offset });
-      yield* page.data;
-      const size = (page as { limit?: number }).limit ?? limit ?? page.data.length;
-      if (page.data.length === 0 || page.data.length < size) return;
-      offset += page.data.length;
-      if (offset > MAX_OFFSET)
-        throw new RangeError(`The list has more than ${offset} items, and no cursor: narrow the request by a filter.`);
-    }
-  }
-
-  const pages: Pages<T> = {
-    [Symbol.asyncIterator]: byCursor ? byCursors : byOffset,
-    async toArray({ max = Number.POSITIVE_INFINITY } = {}) {
+  return {
+    [Symbol.asyncIterator]: () => read(Infinity),
+    async toArray({ max = Infinity } = {}) {
       const items: T[] = [];
       if (max <= 0) return items;
-      for await (const item of pages) if (items.push(item) >= max) break;
+      for await (const item of read(max)) if (items.push(item) >= max) break;
       return items;
     },
     get cursor() {
       return cursor;
     },
   };
-  return pages;
 }
 
 function fieldOf(method: DescMethod | undefined, name: string): DescField | undefined {

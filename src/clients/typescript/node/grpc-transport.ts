@@ -7,14 +7,18 @@ import { callUnary } from "./grpc-call.ts";
 import type { GrpcMethod } from "./grpc-call.ts";
 
 const MAX_BYTES = 0xffff_ffff;
+/** A connection that is silent for so long is asked whether it is alive; without, a dead one stays for 15 minutes. */
+const ALIVE = { pingIntervalMs: 20_000, pingTimeoutMs: 5_000 };
 
 /**
  * gRPC over HTTP/2, with the options of the function of this name of `@connectrpc/connect-node`. Unary calls go
  * straight to `node:http2`, several times as fast; calls with interceptors, in JSON, or with a compression of the
- * caller's, and all streams, are the library's. Both share one connection.
+ * caller's, and all streams, are the library's. Both share one connection, which is given up when it is dead:
+ * `pingIntervalMs` is 20,000 and `pingTimeoutMs` 5,000 unless they are given.
  */
 export function createGrpcTransport(options: GrpcTransportOptions): Transport {
-  const sessions = options.sessionManager ?? new Http2SessionManager(options.baseUrl, options, options.nodeOptions);
+  const sessions =
+    options.sessionManager ?? new Http2SessionManager(options.baseUrl, { ...ALIVE, ...options }, options.nodeOptions);
   const library = createLibraryTransport({ ...options, sessionManager: sessions });
   if (!isPlain(options)) return library;
   const prefix = new URL(options.baseUrl).pathname.replace(/\/+$/u, "");
