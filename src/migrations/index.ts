@@ -61,6 +61,7 @@ import { openStreamCounts } from "./0101-open-streams.ts";
 import { nextAttempts } from "./0102-next-attempts.ts";
 import { purchases } from "./0103-purchases.ts";
 import { organizationsByCreation } from "./0104-organizations-by-creation.ts";
+import { webhookSteps } from "./0105-webhook-steps.ts";
 
 /** Every migration of every domain, in the order they run. Append only: a released migration never changes. */
 export const migrations: readonly MigrationObject[] = [
@@ -127,4 +128,5 @@ export const migrations: readonly MigrationObject[] = [
   nextAttempts,
   purchases,
   organizationsByCreation,
+  webhookSteps,
 ];

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { systemClock } from "../../src/platform/clock.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
-import { founder } from "../support/people.ts";
+import { auditOf, founder } from "../support/people.ts";
 import { openMarket } from "../support/market.ts";
 import { temporalServer } from "../support/temporal.ts";
 import { startReceiver } from "./receiver.ts";
@@ -46,7 +46,8 @@ const deliveries = async (token: string, webhookId: string): Promise<{ status: s
   (await app.call("GET", `/api/v2/webhooks/${webhookId}/deliveries`, { token })).body.data;
 
 test("five days of unbroken failure disable an endpoint, fail its open deliveries and notify the organization's other webhooks", async () => {
-  const { token } = await founder(app);
+  const owner = await founder(app);
+  const { token } = owner;
   let recovers = 500;
   const [dead, shaky, other] = [
     await listener(token, () => 500),
@@ -83,6 +84,8 @@ test("five days of unbroken failure disable an endpoint, fail its open deliverie
   expect((await deliveries(token, dead.webhookId)).every(({ status }) => status === "failed")).toBe(true);
   const [told] = await other.receiver.waitFor(1, ({ event }) => event.type === "webhook.disabled");
   expect(told?.event.data).toMatchObject({ webhook_id: dead.webhookId, reason: "failing" });
+  const [noted] = await auditOf(app, owner, "webhook.disabled");
+  expect(noted).toMatchObject({ resource_id: dead.webhookId, metadata: { reason: "failing" } });
   await expect.poll(async () => (await deliveries(token, shaky.webhookId))[0]?.attempts.length).toBeGreaterThan(0);
   expect(await statusOf(token, shaky.webhookId)).toBe("enabled");
 

@@ -1,5 +1,5 @@
 import { createServer } from "node:http";
-import type { IncomingHttpHeaders } from "node:http";
+import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { once } from "node:events";
 
@@ -18,6 +18,8 @@ export interface Receiver {
   got: Received[];
   /** Resolves with the posts once there are `count` of them that match. */
   waitFor(count: number, match?: (post: Received) => boolean): Promise<Received[]>;
+  /** Answers the posts that hang. */
+  release(status: number): void;
   close(): Promise<void>;
 }
 
@@ -27,6 +29,7 @@ export async function startReceiver(
   headers: () => Record<string, string> = () => ({}),
 ): Promise<Receiver> {
   const got: Received[] = [];
+  const hanging: ServerResponse[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -35,7 +38,8 @@ export async function startReceiver(
       const post: Received = { headers: request.headers, body, event: JSON.parse(body) };
       got.push(post);
       const status = answer(post, got.length);
-      if (status !== "hang") response.writeHead(status, headers()).end();
+      if (status === "hang") hanging.push(response);
+      else response.writeHead(status, headers()).end();
     });
   });
   server.listen(0, "127.0.0.1");
@@ -50,6 +54,9 @@ export async function startReceiver(
         await new Promise((resolve) => setTimeout(resolve, 25));
       }
       throw new Error(`${got.filter(match).length} of ${count} posts arrived in 2 minutes`);
+    },
+    release(status) {
+      for (const response of hanging.splice(0)) response.writeHead(status, headers()).end();
     },
     async close() {
       server.closeAllConnections();

@@ -118,10 +118,10 @@ export function createAttempt(deps: WebhookDeps) {
         return await handleTraced("webhook delivery", delivery.traceparent, async () => {
           const outcome = await post(delivery);
           onResponse(outcome.ok);
-          const { deliveryId, generation, tries } = delivery;
+          const { deliveryId, generation, tries, url } = delivery;
           await (outcome.ok
             ? succeed(delivery, outcome.record, batch)
-            : recordFailure(delivery.webhookId, { deliveryId, generation, tries, batch, ...outcome }));
+            : recordFailure(delivery.webhookId, { deliveryId, generation, tries, url, batch, ...outcome }));
           return outcome.ok;
         });
       } catch (error) {

@@ -151,7 +151,8 @@ export async function lockDelivery(tx: Tx, webhookId: string, deliveryId: string
 export async function reopenDelivery(tx: Tx, deliveryId: string, now: Date | null): Promise<Date> {
   const [row] = await tx.query<{ nextAttemptAt: Date }>(
     `update webhook_deliveries d set status = 'pending', generation = w.generation, queue = 'first', tries = 0,
-       next_attempt_at = ${present("$2")}, leased_until = null, traceparent = $3
+       extra_tries = 0, scheduled_at = null, not_before = null, next_attempt_at = ${present("$2")},
+       leased_until = null, traceparent = $3
      from webhooks w where d.delivery_id = $1 and w.webhook_id = d.webhook_id
      returning d.next_attempt_at as "nextAttemptAt"`,
     [deliveryId, now, currentTraceparent() ?? null],

@@ -2,10 +2,10 @@ import { dateOf } from "../../platform/clock.ts";
 import { databaseTime } from "../../platform/db/time.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import { withoutTrace } from "../../platform/tracing.ts";
-import { EVENTS, wakeRetries } from "../event-catalogue/index.ts";
+import { bySystem, EVENTS, wakeRetries } from "../event-catalogue/index.ts";
 import type { WebhookDeps } from "./deps.ts";
 import * as queue from "./queue-store.ts";
-import { GIVE_UP_MS, nextWait } from "./rules.ts";
+import { EXTRA_PAUSE_MS, GIVE_UP_MS, nextWait } from "./rules.ts";
 import { lockWebhook } from "./store.ts";
 import type { AttemptRecord } from "./store.ts";
 
@@ -21,6 +21,8 @@ export interface Failure {
   /** Of the delivery when it was leased, as `tries`. */
   generation: number;
   tries: number;
+  /** The URL that was attempted. */
+  url: string;
   /** The endpoint responded with 410. */
   gone: boolean;
   /** `Retry-After`, milliseconds; 0: none. */
@@ -59,7 +61,7 @@ export function createFailureRecorder({
 
   async function record(tx: Tx, webhookId: string, failures: readonly Failure[]): Promise<void> {
     const webhook = await lockWebhook(tx, webhookId);
-    const stillOpen = await queue.stillOpen(tx, failures, webhook?.generation);
+    const stillOpen = await queue.stillOpen(tx, failures, webhook?.generation, databaseTime(clock));
     const open = failures.filter(({ deliveryId }) => stillOpen.has(deliveryId));
     const settled = failures.filter(({ deliveryId }) => !stillOpen.has(deliveryId));
     await queue.appendAttempts(
@@ -68,23 +70,39 @@ export function createFailureRecorder({
     );
     if (webhook === null || open.length === 0) return;
     const at = dateOf(clock);
-    if (open.some(({ batch }) => batch?.hasSuccess !== true)) webhook.failingSince ??= at;
+    /** Attempts at a URL that was changed meanwhile say nothing about the present endpoint. */
+    const present = open.filter(({ url }) => url === webhook.url);
+    if (present.some(({ batch }) => batch?.hasSuccess !== true)) webhook.failingSince ??= at;
     // A disabled or ended webhook has no further attempts: open deliveries were its last event, sent once.
     const isDisabled = webhook.status === "disabled";
-    const recorded = open.map(({ deliveryId, tries, retryAfterMs, record: attempt }) => {
-      const chance = (): number => random.int(0, 1_000_000) / 1_000_000;
-      const wait = isDisabled ? undefined : nextWait(config.schedule, tries + 1, retryAfterMs, chance());
-      return { deliveryId, attempt, waitMs: wait ?? null };
+    const recorded = open.map(({ deliveryId, url, retryAfterMs, record: attempt }) => {
+      const { steps = 0, scheduledInMs = null } = stillOpen.get(deliveryId) ?? {};
+      if (isDisabled) return { deliveryId, attempt, waitMs: null, pauseMs: null };
+      if (url !== webhook.url) return { deliveryId, attempt, waitMs: 0, pauseMs: 0 };
+      if (scheduledInMs !== null)
+        return {
+          deliveryId,
+          attempt,
+          waitMs: Math.max(scheduledInMs, retryAfterMs),
+          pauseMs: Math.max(EXTRA_PAUSE_MS, retryAfterMs),
+        };
+      const chance = random.int(0, 1_000_000) / 1_000_000;
+      const wait = nextWait(config.schedule, steps + 1, retryAfterMs, chance);
+      return { deliveryId, attempt, waitMs: wait ?? null, pauseMs: null };
     });
     await queue.markAttemptsFailed(tx, recorded, databaseTime(clock));
     if (isDisabled) return;
-    const isGone = open.some((failure) => failure.gone);
+    const isGone = present.some((failure) => failure.gone);
     if (isGone || (webhook.failingSince && at.getTime() - webhook.failingSince.getTime() >= GIVE_UP_MS)) {
       webhook.disable(at);
       await tx.em.flush();
-      await events.notify(tx, EVENTS["webhook.disabled"], {
+      const reason = isGone ? "gone" : "failing";
+      await events.emit(tx, EVENTS["webhook.disabled"], {
+        by: bySystem,
         orgUuid: webhook.orgUuid,
-        data: { webhook_id: webhookId, url: webhook.url, reason: isGone ? "gone" : "failing" },
+        resourceId: webhookId,
+        metadata: { webhook_id: webhookId, reason },
+        data: { webhook_id: webhookId, url: webhook.url, reason },
       });
     } else if (recorded.some(({ waitMs }) => waitMs !== null)) {
       await wakeRetries(tx, webhookId);

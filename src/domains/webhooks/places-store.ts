@@ -47,8 +47,8 @@ const WALKED = 2_000;
  * Leases the deliveries of `due` until $1 plus $2 ms and reads them. Only by keys, one after another, so that the cost
  * of a batch does not depend on the size of the tables.
  */
-const taken = (lease: "leased_until" | "next_attempt_at"): string => `moved as (
-    update webhook_deliveries set ${lease} = ${presentPlus("$1", "$2")}
+const taken = (lease: readonly string[]): string => `moved as (
+    update webhook_deliveries set ${lease.map((column) => `${column} = ${presentPlus("$1", "$2")}`).join(", ")}
     where delivery_id = any(array(select delivery_id from due))
     returning delivery_id, webhook_id, event_id, traceparent, generation, tries
   ),
@@ -130,7 +130,7 @@ const take = `with recursive ${waitingFor("first", "$3::uuid")},
       and (leased_until is null or leased_until <= ${present("$1")})
     for update skip locked
   ),
-  ${taken("leased_until")}
+  ${taken(["leased_until"])}
   select c.walked, c.last, taken.* from (
     select count(*)::int as walked, (array_agg(webhook_id order by webhook_id desc))[1] as last from walked
   ) c left join taken on true`;
@@ -193,7 +193,7 @@ export function takeRetries(
          order by next_attempt_at limit $4 for update skip locked
        ) d where w.webhook_id = $3
      ),
-     ${taken("next_attempt_at")} select * from taken`,
+     ${taken(["next_attempt_at", "not_before"])} select * from taken`,
     [now, leaseMs, webhookId, limit],
   );
 }

@@ -75,7 +75,8 @@ export async function markDelivered(
 const FORWARD_BATCH = 5_000;
 
 /**
- * Makes the open retries of an endpoint, whose row is locked, due at once, except some; at most 5,000 deliveries.
+ * Makes the open retries of an endpoint, whose row is locked, due at once or when their `not_before` is over, except
+ * some; at most 5,000 deliveries. Their schedules are kept: only the first attempt at a delivery is a step of its own.
  * Returns how many, and whether there are more; when there are none, the endpoint no longer counts as failing.
  */
 export async function bringForward(
@@ -85,11 +86,14 @@ export async function bringForward(
   now: Date | null,
 ): Promise<{ brought: number; more: boolean }> {
   const rows = await tx.query(
-    `update webhook_deliveries set next_attempt_at = ${present("$2")} where delivery_id = any(array(
+    `update webhook_deliveries set next_attempt_at = greatest(${present("$2")}, not_before),
+       scheduled_at = case when tries > 0 then coalesce(scheduled_at, next_attempt_at) end
+     where delivery_id = any(array(
        select d.delivery_id from webhooks w cross join lateral (
          select delivery_id from webhook_deliveries
          where webhook_id = w.webhook_id and generation = w.generation and status = 'pending' and queue = 'retry'
-           and next_attempt_at > ${present("$2")} and delivery_id <> all($3::uuid[])
+           and next_attempt_at > ${present("$2")} and next_attempt_at > greatest(${present("$2")}, not_before)
+           and delivery_id <> all($3::uuid[])
          order by next_attempt_at limit ${FORWARD_BATCH} for update
        ) d where w.webhook_id = $1
      )) returning 1 as one`,
@@ -110,38 +114,66 @@ export interface FailedAttempt {
   tries: number;
 }
 
-/** Ids of the deliveries that have not changed since they were leased; locks their rows. */
+/** Where an open delivery stands in its schedule. */
+export interface Standing {
+  /** Steps of the schedule that were attempted. */
+  steps: number;
+  /** Milliseconds until the schedule has the next attempt; null unless the present one was made earlier than that. */
+  scheduledInMs: number | null;
+}
+
+/** The deliveries that have not changed since they were leased, by id; locks their rows. */
 export async function stillOpen(
   tx: Tx,
   attempts: readonly FailedAttempt[],
   generation: number | undefined,
-): Promise<ReadonlySet<string>> {
-  const rows = await tx.query<{ deliveryId: string; tries: number }>(
-    `select delivery_id as "deliveryId", tries from webhook_deliveries
+  now: Date | null,
+): Promise<ReadonlyMap<string, Standing>> {
+  const rows = await tx.query<{ deliveryId: string; tries: number } & Standing>(
+    `select delivery_id as "deliveryId", tries, tries - extra_tries as steps,
+       case when scheduled_at > ${present("$3")}
+         then extract(epoch from scheduled_at - ${present("$3")})::double precision * 1000 end as "scheduledInMs"
+     from webhook_deliveries
      where delivery_id = any($1::uuid[]) and status = 'pending' and generation = $2 order by delivery_id for update`,
-    [attempts.map(({ deliveryId }) => deliveryId), generation ?? -1],
+    [attempts.map(({ deliveryId }) => deliveryId), generation ?? -1, now],
   );
-  const open = new Map(rows.map((row) => [row.deliveryId, row]));
-  const same = attempts.filter((one) => open.get(one.deliveryId)?.tries === one.tries && one.generation === generation);
-  return new Set(same.map(({ deliveryId }) => deliveryId));
+  const tries = new Map(attempts.map((one) => [one.deliveryId, one.generation === generation ? one.tries : -1]));
+  return new Map(rows.filter((row) => row.tries === tries.get(row.deliveryId)).map((row) => [row.deliveryId, row]));
 }
 
-/** Records failed attempts; a delivery whose `waitMs` is null has failed. */
+/** A failed attempt to record. */
+export interface RecordedFailure {
+  deliveryId: string;
+  attempt: AttemptRecord;
+  /** Until the next attempt; null: the delivery has failed. */
+  waitMs: number | null;
+  /** For how long a success at another delivery makes this one not due; null for a step of the schedule. */
+  pauseMs: number | null;
+}
+
+/** Records failed attempts. */
 export async function markAttemptsFailed(
   tx: Tx,
-  failed: readonly { deliveryId: string; attempt: AttemptRecord; waitMs: number | null }[],
+  failed: readonly RecordedFailure[],
   now: Date | null,
 ): Promise<void> {
   await tx.query(
     `update webhook_deliveries d set attempts = ${withAttempt("f.attempt")}, tries = d.tries + 1, queue = 'retry',
-       next_attempt_at = ${presentPlus("$2", "f.wait_ms")},
+       extra_tries = d.extra_tries + case when f.pause_ms is null then 0 else 1 end, scheduled_at = null,
+       next_attempt_at = ${presentPlus("$2", "f.wait_ms")}, not_before = ${presentPlus("$2", "f.pause_ms")},
        status = case when f.wait_ms is null then 'failed' else 'pending' end,
        generation = case when f.wait_ms is null then 0 else d.generation end
-     from jsonb_to_recordset($1) as f(delivery_id uuid, attempt jsonb, wait_ms double precision)
+     from jsonb_to_recordset($1) as f(
+       delivery_id uuid, attempt jsonb, wait_ms double precision, pause_ms double precision)
      where d.delivery_id = f.delivery_id`,
     [
       JSON.stringify(
-        failed.map(({ deliveryId, attempt, waitMs }) => ({ delivery_id: deliveryId, attempt, wait_ms: waitMs })),
+        failed.map(({ deliveryId, attempt, waitMs, pauseMs }) => ({
+          delivery_id: deliveryId,
+          attempt,
+          wait_ms: waitMs,
+          pause_ms: pauseMs,
+        })),
       ),
       now,
     ],

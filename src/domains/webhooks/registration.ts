@@ -2,14 +2,17 @@ import { callerOrg } from "../../platform/caller.ts";
 import { dateOf } from "../../platform/clock.ts";
 import type { CallerContext } from "../../platform/context.ts";
 import type { Listed } from "../../platform/db/list.ts";
+import { databaseTime } from "../../platform/db/time.ts";
+import type { Tx } from "../../platform/db/types.ts";
 import { errors } from "../../platform/errors.ts";
 import { newWebhookSecret } from "../../platform/outgoing/signature.ts";
-import { causedBy, EVENTS } from "../event-catalogue/index.ts";
+import { causedBy, EVENTS, wakeRetries } from "../event-catalogue/index.ts";
 import type { WebhookDeps } from "./deps.ts";
 import { secretContext } from "./deps.ts";
 import { Webhook } from "./entities.ts";
 import { webhookErrors } from "./errors.ts";
 import { demandManageable, demandPower, lockManageable } from "./power.ts";
+import { bringForward } from "./queue-store.ts";
 import { appEventsViolation, appIdViolation, MAX_WEBHOOKS } from "./rules.ts";
 import * as store from "./store.ts";
 import type { Page } from "../../platform/db/paging.ts";
@@ -46,6 +49,15 @@ export function createRegistration(deps: WebhookDeps) {
   function validateEvents(scope: "org" | "app", types: readonly string[]): void {
     const violation = scope === "app" ? appEventsViolation(types) : undefined;
     if (violation !== undefined) throw errors.validation({ fields: [violation] });
+  }
+
+  /** Changes the URL. Failures of the former endpoint no longer count: what waits for its next attempt goes out now. */
+  async function moveTo(tx: Tx, webhook: Webhook, url: string, at: Date): Promise<void> {
+    webhook.url = url;
+    if (webhook.status === "disabled" || webhook.failingSince === null) return;
+    const { brought, more } = await bringForward(tx, webhook.webhookId, [], databaseTime(clock));
+    webhook.failingSince = more ? at : null;
+    if (brought > 0) await wakeRetries(tx, webhook.webhookId);
   }
 
   return {
@@ -134,7 +146,7 @@ export function createRegistration(deps: WebhookDeps) {
         const webhook = await lockManageable(deps, tx, context.caller, webhookId);
         const at = dateOf(clock);
         if (patch.events !== undefined) validateEvents(webhook.scope, patch.events);
-        webhook.url = patch.url ?? webhook.url;
+        if (patch.url !== undefined && patch.url !== webhook.url) await moveTo(tx, webhook, patch.url, at);
         webhook.events = patch.events ?? webhook.events;
         webhook.updatedAt = at;
         if (patch.status === "enabled" && webhook.status === "disabled") webhook.enable(at);

@@ -6,6 +6,8 @@ import type { Webhook } from "./entities.ts";
 export const MAX_WEBHOOKS = 1_000;
 /** Unbroken failure after which an endpoint is disabled. */
 export const GIVE_UP_MS = 5 * 24 * 3_600_000;
+/** Minimum time between attempts at a delivery outside its schedule, while the endpoint responds to others. */
+export const EXTRA_PAUSE_MS = 5 * 60_000;
 /** How long deliveries are kept and can be repeated. */
 export const RETENTION_MS = 30 * 24 * 3_600_000;
 /** Time for reads and writes around an attempt; without the database they fail within 10 s. */
