@@ -40,6 +40,17 @@ it("old events with many deliveries are removed in batches, by several at once, 
       );
     }
   });
+  // A delivery that was repeated lately and is still open.
+  await database.transaction((tx) =>
+    tx.query(
+      `with e as (
+         insert into webhook_events (event_id, type, body, created_at)
+         values ('evt_open', 'user.created', '{}', now() - interval '31 days') returning event_id)
+       insert into webhook_deliveries (delivery_id, event_id, webhook_id, status, queue, next_attempt_at, created_at)
+       select gen_random_uuid(), event_id, webhook_id, 'pending', 'retry', now() + interval '1 hour', now()
+       from e, (select webhook_id from webhooks where ended_at is null limit 1) w`,
+    ),
+  );
   const before = new Date(Date.now() - 30 * 86_400_000);
   const removed: number[] = [];
   const work = async (): Promise<void> => {
@@ -47,7 +58,13 @@ it("old events with many deliveries are removed in batches, by several at once, 
   };
   await Promise.all([work(), work()]);
   expect(Math.max(...removed)).toBeLessThanOrEqual(2_000);
-  expect([await count("webhook_events"), await count("webhook_deliveries")]).toEqual([1, WEBHOOKS]);
+  expect([await count("webhook_events"), await count("webhook_deliveries")]).toEqual([2, WEBHOOKS + 1]);
+  const left = await database.prepared(
+    "open",
+    "delete from webhook_events where event_id = 'evt_open' returning 1",
+    [],
+  );
+  expect(left).toHaveLength(1);
 
   expect([await purgeEnded(database, before), await purgeEnded(database, before)]).toEqual([3, 0]);
   while (await cleanUpBatch(database));

@@ -73,9 +73,15 @@ async function finish(database: Statements, { webhookId, clearing }: Clearing): 
   await database.prepared("webhooks-cleared-failed", sql, [webhookId]);
 }
 
-/** Deletes a batch of the deliveries, and then of the events, older than `before`; returns how many rows. */
+/**
+ * Deletes a batch of the deliveries, and then of the events, older than `before`; returns how many rows. An event with
+ * an open delivery, which was repeated lately, is left until that is settled.
+ */
 export async function purgeEvents(database: Statements, before: Date): Promise<number> {
-  const old = `select event_id from webhook_events where created_at < $1 order by created_at limit ${EVENTS}`;
+  const old = `select event_id from webhook_events o where created_at < $1 and not exists (
+      select from webhook_deliveries d join webhooks w using (webhook_id)
+      where d.event_id = o.event_id and d.status = 'pending' and d.generation = w.generation)
+    order by created_at limit ${EVENTS}`;
   const deliveries = await database.prepared(
     "webhooks-purge-deliveries",
     `delete from webhook_deliveries where delivery_id = any(array(

@@ -152,11 +152,7 @@ export interface RecordedFailure {
 }
 
 /** Records failed attempts. */
-export async function markAttemptsFailed(
-  tx: Tx,
-  failed: readonly RecordedFailure[],
-  now: Date | null,
-): Promise<void> {
+export async function markAttemptsFailed(tx: Tx, failed: readonly RecordedFailure[], now: Date | null): Promise<void> {
   await tx.query(
     `update webhook_deliveries d set attempts = ${withAttempt("f.attempt")}, tries = d.tries + 1, queue = 'retry',
        extra_tries = d.extra_tries + case when f.pause_ms is null then 0 else 1 end, scheduled_at = null,
