@@ -6,6 +6,7 @@ import { readText, readToken } from "../files.ts";
 import { CommandError, runCommand } from "../output.ts";
 import type { Terminal } from "../output.ts";
 import { createKeeper } from "./keeper.ts";
+import type { Clocks } from "./life.ts";
 import { listenOn } from "./socket.ts";
 import { requireHeader, workloadApi } from "./workload-api.ts";
 
@@ -21,7 +22,12 @@ export interface WorkloadAgentOptions {
   tokenFile: string;
 }
 
-const POLL_MS = 5_000;
+/** How the agent reads the time, and how often it looks at the service. */
+export interface Pace extends Clocks {
+  pollMs: number;
+}
+
+const PACE: Pace = { now: Date.now, elapsed: () => performance.now(), pollMs: 5_000 };
 /** Time in which streams end at a stop. */
 const CLOSE_MS = 1_000;
 
@@ -30,7 +36,7 @@ export function runWorkloadAgent(
   options: WorkloadAgentOptions,
   terminal: Terminal,
   stop: AbortSignal,
-  { now = Date.now, pollMs = POLL_MS }: { now?: () => number; pollMs?: number } = {},
+  pace: Partial<Pace> = {},
 ): Promise<number> {
   return runCommand(terminal, async () => {
     const { folders, say } = terminal;
@@ -43,7 +49,7 @@ export function runWorkloadAgent(
       throw new CommandError(`${options.caFile} has no certificate (PEM).`);
     const readIt = (): Promise<string> => readToken(options.tokenFile, folders);
     await readIt();
-    const keeper = createKeeper({ server: options.server, ca, readToken: readIt, say, now, pollMs });
+    const keeper = createKeeper({ ...PACE, ...pace, server: options.server, ca, readToken: readIt, say });
     const path = resolve(folders[1] ?? folders[0] ?? ".", options.socket);
 
     const ended = new AbortController();

@@ -1,11 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { Code, ConnectError } from "@connectrpc/connect";
 import { CommandError } from "../output.ts";
 import { createFeed } from "./feed.ts";
 import type { Feed } from "./feed.ts";
-import { isSameTrust, issueSvid, readTrust, whoami } from "./identity.ts";
-import type { Svid, Trust } from "./identity.ts";
+import { issueSvid, whoami } from "./identity.ts";
+import type { Svid } from "./identity.ts";
+import type { Clocks } from "./life.ts";
 import { connectServer, isRefusal, reasonOf } from "./server.ts";
 import type { Server } from "./server.ts";
+import { createTrustReader, isSameTrust } from "./trust.ts";
+import type { Trust } from "./trust.ts";
 
 /** What workloads receive. */
 export interface Material {
@@ -16,8 +20,15 @@ export interface Material {
 /** Why there is none: the service could not be reached yet, or it refuses the identity. */
 export type Missing = "unavailable" | "refused";
 
+/** A wait after which an SVID is issued again where the last one was refused. */
+const REISSUE_MS = 60_000;
+/** Difference of clocks that SVIDs and other instances allow for. */
+const MAX_SKEW_MS = 60_000;
+/** Longest wait between two looks, while the service refuses them as too many. */
+const MAX_WAIT_MS = 60_000;
+
 /** Options of {@link createKeeper}. */
-export interface KeeperOptions {
+export interface KeeperOptions extends Clocks {
   /** The service's listener of mutual TLS, and the PEM of what its certificate is verified by. */
   server: string;
   ca: string;
@@ -25,9 +36,7 @@ export interface KeeperOptions {
   readToken(): Promise<string>;
   /** Prints a line; it never has a secret. */
   say(line: string): void;
-  /** Milliseconds since the epoch. */
-  now(): number;
-  /** Wait between two looks at the service: a revocation is noticed after it at the latest. */
+  /** Wait between two looks at the service: a revocation is noticed after it, unless there are too many calls. */
   pollMs: number;
 }
 
@@ -40,24 +49,83 @@ export interface Keeper {
   run(signal: AbortSignal): Promise<void>;
 }
 
+/** An SVID, and the service called with it. */
+interface Held {
+  readonly svid: Svid;
+  readonly server: Server;
+}
+
 /**
  * Obtains the first SVID with the automation token; renews it at half of its lifetime, over mutual TLS with the SVID it
- * has. Where that is refused or over, it uses the token again.
+ * has, and keeps that until the service has accepted the new one. Where it is refused or over, it uses the token again.
  */
 export function createKeeper(options: KeeperOptions): Keeper {
-  const { say, now } = options;
+  const { say, now, elapsed } = options;
   const feed = createFeed<Material | Missing>("unavailable");
-  let held: { svid: Svid; server: Server } | undefined;
+  const reader = createTrustReader();
+  /** The SVID that the service accepts, and one that it has issued but not accepted yet. */
+  let held: Held | undefined;
+  let fresh: Held | undefined;
+  /** When an SVID may be issued again after one was refused. */
+  let reissueAt = -Infinity;
   let problem: string | undefined;
+  let isClockWrong = false;
 
   const tell = (line: string): void => {
     if (line !== problem) say(line);
     problem = line;
   };
 
-  function hold(svid: Svid): void {
+  /** Says once that this machine's clock is wrong. Nothing here depends on it, but others verify SVIDs by theirs. */
+  function compareClocks({ issuedAt }: Svid): void {
+    const aheadMs = now() - issuedAt;
+    const wasWrong = isClockWrong;
+    isClockWrong = Math.abs(aheadMs) > MAX_SKEW_MS;
+    if (!isClockWrong || wasWrong) return;
+    const direction = aheadMs > 0 ? "ahead of" : "behind";
+    const seconds = Math.round(Math.abs(aheadMs) / 1_000);
+    say(`The clock of this machine is ${seconds} seconds ${direction} the service's; workloads may refuse SVIDs`);
+  }
+
+  async function issue(server: Server, who: { identityId: string; orgUuid: string }): Promise<void> {
+    const svid = await issueSvid(server, who, options);
+    compareClocks(svid);
+    fresh = { svid, server: connectServer(options.server, options.ca, svid) };
+  }
+
+  async function obtain(): Promise<void> {
+    if (elapsed() < reissueAt) throw refusedFresh();
+    const server = connectServer(options.server, options.ca, { token: await options.readToken() });
+    try {
+      await issue(server, await whoami(server));
+    } finally {
+      server.close();
+    }
+  }
+
+  /** Replaces the SVID by the one that was issued, once the service accepts that. */
+  async function accept(): Promise<void> {
+    if (fresh === undefined) return;
+    try {
+      await fresh.server.access.getMe({});
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      fresh.server.close();
+      fresh = undefined;
+      reissueAt = elapsed() + REISSUE_MS;
+      throw refusedFresh();
+    }
     held?.server.close();
-    held = { svid, server: connectServer(options.server, options.ca, svid) };
+    held = fresh;
+    fresh = undefined;
+  }
+
+  async function renewIfDue({ svid, server }: Held): Promise<void> {
+    if (fresh === undefined) {
+      if (!svid.life.isHalfOver() || elapsed() < reissueAt) return;
+      await issue(server, svid);
+    }
+    await accept();
   }
 
   function drop(): void {
@@ -65,47 +133,44 @@ export function createKeeper(options: KeeperOptions): Keeper {
     held = undefined;
   }
 
-  async function obtain(): Promise<void> {
-    const server = connectServer(options.server, options.ca, { token: await options.readToken() });
-    try {
-      hold(await issueSvid(server, await whoami(server)));
-    } finally {
-      server.close();
-    }
-  }
-
-  async function renewIfDue({ svid, server }: { svid: Svid; server: Server }): Promise<void> {
-    const half = svid.notBefore + (svid.notAfter - svid.notBefore) / 2;
-    if (now() >= half) hold(await issueSvid(server, svid));
+  /** Keeps up what is held. A renewal and the reading of bundles do not wait for each other's success. */
+  async function keep(present: Held): Promise<void> {
+    const failures: unknown[] = [];
+    await renewIfDue(present).catch((error: unknown) => failures.push(error));
+    publish();
+    const { svid, server } = held ?? present;
+    failures.push(...(await reader.read(server, svid.orgUuid)));
+    publish();
+    if (failures.length > 0) throw failures.find(isRefusal) ?? failures[0];
+    problem = undefined;
   }
 
   /** Looks at the service once. A refusal of the SVID leads to the token; a refusal of both ends what was served. */
   async function look(): Promise<void> {
-    if (held !== undefined && now() >= held.svid.notAfter) drop();
     if (held !== undefined) {
       try {
-        await renewIfDue(held);
-        return await publish();
+        return await keep(held);
       } catch (error) {
         if (!isRefusal(error)) throw error;
         say("The service refused the SVID");
         drop();
       }
     }
-    await obtain();
-    await publish();
+    if (fresh === undefined) await obtain();
+    await accept();
+    if (held !== undefined) await keep(held);
   }
 
-  async function publish(): Promise<void> {
-    if (held === undefined) return;
-    const { svid, server } = held;
-    const trust = await readTrust(server, svid.orgUuid);
+  /** Gives workloads the SVID with what was last known to verify others. */
+  function publish(): void {
+    const trust = held === undefined ? undefined : reader.last(held.svid.orgUuid);
+    if (held === undefined || trust === undefined) return;
+    const { svid } = held;
     const before = feed.current();
     const isSame = typeof before === "object" && before.svid === svid && isSameTrust(before.trust, trust);
     if (!isSame) feed.set({ svid, trust });
     if (typeof before !== "object" || before.svid !== svid)
       say(`The SVID of ${svid.spiffeId} is valid until ${new Date(svid.notAfter).toISOString()}`);
-    problem = undefined;
   }
 
   /** What is served while the service cannot be asked: the SVID as long as it is valid. */
@@ -116,7 +181,7 @@ export function createKeeper(options: KeeperOptions): Keeper {
       tell(error instanceof CommandError ? error.message : "The service refused the automation token");
       return;
     }
-    if (typeof before === "object" && now() >= before.svid.notAfter) feed.set("unavailable");
+    if (typeof before === "object" && before.svid.life.isOver()) feed.set("unavailable");
     tell(`The service cannot be asked: ${reasonOf(error)}`);
   }
 
@@ -124,18 +189,29 @@ export function createKeeper(options: KeeperOptions): Keeper {
     feed,
     server: () => held?.server,
     async run(signal) {
+      let waitMs = options.pollMs;
       for (let isFirst = true; !signal.aborted; ) {
         try {
           await look();
-          isFirst = false;
+          waitMs = options.pollMs;
         } catch (error) {
           if (isFirst && error instanceof CommandError) throw error;
           if (isFirst && isRefusal(error)) throw new CommandError("The service refused the automation token.");
           fail(error);
+          waitMs = isTooMany(error) ? Math.min(waitMs * 2, MAX_WAIT_MS) : options.pollMs;
         }
-        await sleep(options.pollMs, undefined, { signal }).catch(() => undefined);
+        if (held !== undefined) isFirst = false;
+        await sleep(withJitter(waitMs), undefined, { signal }).catch(() => undefined);
       }
+      fresh?.server.close();
       drop();
     },
   };
 }
+
+const refusedFresh = (): Error => new Error("it refused the SVID that it had just issued");
+
+const isTooMany = (error: unknown): boolean => ConnectError.from(error).code === Code.ResourceExhausted;
+
+/** Between 80 % and 120 %: agents that start together do not ask together. */
+const withJitter = (ms: number): number => ms * (0.8 + 0.4 * Math.random());

@@ -1,0 +1,147 @@
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createClient } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
+import { SpiffeWorkloadAPI } from "../../gen/spiffe/workload/workload_pb.ts";
+import { runWorkloadAgent } from "../../src/cli/workload-agent/index.ts";
+import type { Pace } from "../../src/cli/workload-agent/index.ts";
+import { workloads } from "../spiffe/support.ts";
+import type { Workloads } from "../spiffe/support.ts";
+import { startApp } from "../support/app.ts";
+import type { TestApp } from "../support/app.ts";
+import { runSql } from "../support/postgres.ts";
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+const folder = mkdtempSync(join(tmpdir(), "atrium-renewal-"));
+const at = (name: string): string => join(folder, name);
+const HALF_MS = 31 * 60_000;
+
+let app: TestApp;
+let owner: Workloads;
+const stops: (() => Promise<void>)[] = [];
+beforeAll(async () => {
+  app = await startApp({ env: { SERVICE_OPEN_SIGNUP: "on" } });
+  writeFileSync(at("ca.pem"), app.mutualTls?.certificate ?? "");
+});
+beforeEach(async () => {
+  owner = await workloads(app);
+});
+afterEach(async () => {
+  for (const stop of stops.splice(0)) await stop();
+});
+afterAll(async () => {
+  rmSync(folder, { recursive: true });
+  await app.close();
+});
+
+const sql = (text: string, params: unknown[] = []) => runSql(app.databaseUrl, text, params);
+const issued = async (): Promise<number> =>
+  (await sql("select 1 from svids where identity_id = $1", [owner.identityId])).length;
+
+/** An agent in this process that looks at the service often, and what its workload receives. */
+async function agent(pace: Partial<Pace> = {}) {
+  const path = `/api/organizations/${owner.org}/service-identities/automation-token`;
+  const body = { name: randomUUID(), identity_id: owner.identityId };
+  const made = await app.call("POST", path, { token: owner.elevated, body });
+  const name = randomUUID().slice(0, 8);
+  writeFileSync(at(`${name}.token`), made.body.token as string);
+  const lines: string[] = [];
+  const say = (line: string): void => void lines.push(line);
+  const stop = new AbortController();
+  const done = runWorkloadAgent(
+    { server: app.mutualTls?.address ?? "", caFile: at("ca.pem"), socket: at(name), tokenFile: at(`${name}.token`) },
+    { say, complain: say, input: process.stdin, folders: [folder] },
+    stop.signal,
+    { now: app.clock.now, elapsed: app.clock.now, pollMs: 50, ...pace },
+  );
+  await vi.waitFor(() => expect(lines.join("\n")).toContain("is valid until"), 30_000);
+  const transport = createGrpcTransport({
+    baseUrl: "http://localhost",
+    nodeOptions: { createConnection: () => connect(at(name)) },
+  });
+  const client = createClient(SpiffeWorkloadAPI, transport);
+  const received = new Set<string>();
+  let end: unknown;
+  const reading = (async () => {
+    const headers = { "workload.spiffe.io": "true" };
+    for await (const { svids } of client.fetchX509SVID({}, { headers }))
+      received.add(Buffer.from(svids[0]?.x509Svid ?? []).toString("hex"));
+  })().catch((error: unknown) => (end = error));
+  stops.push(async () => {
+    stop.abort();
+    expect(await done).toBe(0);
+    await reading;
+  });
+  await vi.waitFor(() => expect(received.size).toBe(1), 30_000);
+  return {
+    lines,
+    received,
+    isOpen: () => end === undefined,
+    /** What renews the SVID from now on is the SVID. */
+    loseToken: () => writeFileSync(at(`${name}.token`), "ended"),
+  };
+}
+
+it("the agent keeps its SVID when the service refuses the one that it has just issued", async () => {
+  const { lines, received, isOpen, loseToken } = await agent();
+  loseToken();
+  await sql(`create function refuse() returns trigger language plpgsql as $$
+    begin new.revoked_at := new.created_at; return new; end $$`);
+  await sql("create trigger refuse before insert on svids for each row execute function refuse()");
+  try {
+    app.clock.advance(HALF_MS);
+    await vi.waitFor(() => expect(lines.join("\n")).toContain("it refused the SVID that it had just issued"), 30_000);
+    await sleep(500);
+    expect(isOpen()).toBe(true);
+    expect(received.size).toBe(1);
+    // It does not ask for another one at each look.
+    expect(await issued()).toBe(2);
+  } finally {
+    await sql("drop trigger refuse on svids");
+    await sql("drop function refuse()");
+  }
+  app.clock.advance(61_000);
+  await vi.waitFor(() => expect(received.size).toBe(2), 30_000);
+  expect(isOpen()).toBe(true);
+});
+
+it("workloads receive a renewed SVID while the revocation list cannot be read", async () => {
+  const { lines, received, isOpen } = await agent();
+  await sql("alter table spiffe_revocation_lists rename column covers to hidden");
+  try {
+    app.clock.advance(HALF_MS);
+    await vi.waitFor(() => expect(received.size).toBe(2), 30_000);
+    await vi.waitFor(() => expect(lines.join("\n")).toContain("The service cannot be asked"), 30_000);
+    // Past the end of the first one.
+    app.clock.advance(HALF_MS);
+    await vi.waitFor(() => expect(received.size).toBe(3), 30_000);
+    expect(isOpen()).toBe(true);
+  } finally {
+    await sql("alter table spiffe_revocation_lists rename column hidden to covers");
+  }
+});
+
+it("an agent whose clock is wrong says so, and issues one SVID for each half of a lifetime", async () => {
+  for (const [minutes, said] of [
+    [31, "1860 seconds ahead of"],
+    [61, "3660 seconds ahead of"],
+    [-31, "1860 seconds behind"],
+  ] as const) {
+    owner = await workloads(app);
+    const { lines, received } = await agent({ now: () => app.clock.now() + minutes * 60_000 });
+    await sleep(1_000);
+    expect(await issued()).toBe(1);
+    expect(lines.filter((line) => line.includes("The clock of this machine"))).toEqual([
+      expect.stringContaining(said) as string,
+    ]);
+    app.clock.advance(HALF_MS);
+    await vi.waitFor(() => expect(received.size).toBe(2), 30_000);
+    expect(await issued()).toBe(2);
+  }
+});
