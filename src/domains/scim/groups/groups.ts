@@ -19,6 +19,10 @@ import * as store from "./store.ts";
 
 /** Maximum number of groups of an organization. */
 const MAX_GROUPS = 10_000;
+/** Members that the groups of a page have together; one group may have half of it. */
+const MAX_PAGE_MEMBERS = 20_000;
+/** Groups whose members are counted at first; the next step is twice as long. */
+const FIRST_COUNTED = 10;
 
 const textOf = (value: Json | undefined): string => (typeof value === "string" ? value : "");
 
@@ -146,6 +150,22 @@ export function createGroups({ database, clock, random, events }: ScimDeps) {
       const row = isUuid(id) ? await store.findGroup(database, callerOrg(caller), id.toLowerCase()) : undefined;
       if (row === undefined) throw scimErrors.notFound();
       return { ...row, members: withMembers ? await this.membersOf([row]).then((of) => of(row)) : undefined };
+    },
+
+    /** How many of these groups, from the first, a page has with their members. */
+    async fitting(rows: readonly store.GroupRow[]): Promise<number> {
+      let members = 0;
+      let step = FIRST_COUNTED;
+      for (let from = 0; from < rows.length; step *= 2) {
+        const counted = rows.slice(from, from + step).map(({ groupUuid }) => groupUuid);
+        const counts = await store.memberCounts(database, counted);
+        for (const groupUuid of counted) {
+          members += counts.get(groupUuid) ?? 0;
+          if (members > MAX_PAGE_MEMBERS) return from;
+          from++;
+        }
+      }
+      return rows.length;
     },
 
     /** The members of groups, as a function of a group. */

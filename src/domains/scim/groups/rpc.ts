@@ -23,9 +23,11 @@ export function groupsRpc({ groups, groupLists, baseUrlOf }: Scim, contexts: Req
   }
 
   async function list(request: Asked & ListRequest, call: HandlerContext) {
-    const listing = await groupLists.list(contexts.authenticated(call), request);
     const [baseUrl, selection] = [baseUrlOf(request.orgUuid), selectionOf(GROUP, request)];
-    const membersOf = selects(selection, "members") ? await groups.membersOf(listing.rows) : () => undefined;
+    const withMembers = selects(selection, "members");
+    const fitting = withMembers ? groups.fitting : undefined;
+    const listing = await groupLists.list(contexts.authenticated(call), request, fitting);
+    const membersOf = withMembers ? await groups.membersOf(listing.rows) : () => undefined;
     return listMessage(
       listing,
       listing.rows.map((row) => printGroup({ ...row, members: membersOf(row) }, baseUrl, selection)),

@@ -87,6 +87,17 @@ export function membersOf(database: Pick<Database, "prepared">, groupUuids: read
   return database.prepared<MemberRow>("scim_members", MEMBERS_SQL, [groupUuids]);
 }
 
+/** Number of users in groups that have any. */
+export async function memberCounts(
+  database: Pick<Database, "prepared">,
+  groupUuids: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const sql = `select group_uuid as "groupUuid", count(*)::int as members from scim_members
+    where group_uuid = any($1::uuid[]) group by group_uuid`;
+  const rows = await database.prepared<{ groupUuid: string; members: number }>("scim_member_counts", sql, [groupUuids]);
+  return new Map(rows.map(({ groupUuid, members }) => [groupUuid, members]));
+}
+
 /** Users in a group, read in a transaction. */
 export async function membersIn(tx: Tx, groupUuid: string): Promise<string[]> {
   return (await tx.query<MemberRow>(MEMBERS_SQL, [[groupUuid]])).map(({ userUuid }) => userUuid);

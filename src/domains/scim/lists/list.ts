@@ -90,14 +90,19 @@ export function createLists<Row>(
 
   return {
     /**
-     * A page of an organization's resources.
+     * A page of an organization's resources. `fitting` returns how many of them are not too large together: the page
+     * ends there, and has at least one.
      * @throws {invalidFilter} when the filter cannot be read, or names what no schema has
      * @throws {invalidValue} when the order is none
      * @throws {invalidCursor} when the cursor is not one of this list
      * @throws {expiredCursor} when the cursor is too old
      * @throws {invalidCount} when a page by cursor is to have more than 200 resources
      */
-    async list({ caller }: CallerContext, request: ListRequest): Promise<Listing<Row>> {
+    async list(
+      { caller }: CallerContext,
+      request: ListRequest,
+      fitting: (rows: readonly Row[]) => Promise<number> | number = ({ length }) => length,
+    ): Promise<Listing<Row>> {
       const orgUuid = callerOrg(caller);
       const descending = isDescending(request.sortOrder);
       const { filter = "", sortBy = "", cursor } = request;
@@ -132,13 +137,15 @@ export function createLists<Row>(
         },
         { orgUuid },
       );
-      const rows = found.slice(0, count);
+      const asked = found.slice(0, count);
+      const rows = asked.slice(0, Math.max(1, await fitting(asked)));
       const last = rows.at(-1);
-      const seen = startIndex - 1 + rows.length + (found.length > count ? 1 : 0);
+      const hasMore = found.length > rows.length;
+      const seen = startIndex - 1 + rows.length + (hasMore ? 1 : 0);
       // Beyond the limit of exact counts, more than what has been seen: who pages by index reaches the end.
       const totalResults = total > MAX_EXACT && where !== "" && cursor === undefined ? Math.max(total, seen) : total;
       if (cursor === undefined) return { totalResults, startIndex, rows };
-      if (found.length <= count || last === undefined) return { totalResults, rows };
+      if (!hasMore || last === undefined) return { totalResults, rows };
       const { sortValue, sortId } = last;
       const value = sortValue instanceof Date ? sortValue.toISOString() : (sortValue as Position["value"]);
       return { totalResults, rows, nextCursor: cursors.after(scope, { value, id: sortId }) };
