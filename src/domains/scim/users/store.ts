@@ -135,6 +135,7 @@ const knownPerson = (where: string) => `
     p.password_hash is null and p.email_confirmed_at is null and p.mailbox_proven_at is null
       and exists (select from scim_people s where s.user_uuid = p.uuid and s.org_uuid = $1)
       and not exists (select from memberships m
+        join organizations o on o.uuid = m.org_uuid and o.deleted_at is null
         where m.user_uuid = p.uuid and m.org_uuid <> $1 and m.status <> 'removed') as own
   from people p where ${where}`;
 
