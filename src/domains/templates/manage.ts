@@ -9,6 +9,7 @@ import { compileHtml, UnsafePlaceholder } from "./html/index.ts";
 import { checkSize, declaredNames, MAX_ROWS } from "./rules.ts";
 import * as store from "./store.ts";
 import type { StoredTemplate } from "./store.ts";
+import { checkLevels, TooDeep } from "./text.ts";
 
 /** Members of a template that a client sets; those that are absent stay as they are. */
 export interface TemplateChange {
@@ -36,7 +37,7 @@ export function createManage({ database, clock, random, events }: TemplatesDeps)
 
     /**
      * Creates a template.
-     * @throws {invalid_template} for a placeholder whose value could not be escaped safely
+     * @throws {invalid_template} for a placeholder whose value could not be escaped safely, and for too many levels
      * @throws {conflict} when the organization has 1,000
      */
     create: async (context: CallerContext, wish: TemplateChange & { name: string; category: string }) => {
@@ -59,7 +60,7 @@ export function createManage({ database, clock, random, events }: TemplatesDeps)
     /**
      * Changes the members that are given.
      * @throws {template_not_found} when there is no such template
-     * @throws {invalid_template} for a placeholder whose value could not be escaped safely
+     * @throws {invalid_template} for a placeholder whose value could not be escaped safely, and for too many levels
      */
     update: async (context: CallerContext, id: string, wish: TemplateChange): Promise<StoredTemplate> => {
       const orgUuid = callerOrg(context.caller);
@@ -105,8 +106,19 @@ interface Judged {
 function judge({ variables, body }: TemplateChange): Judged {
   return {
     declared: variables && declaredNames(variables),
-    placeholders: body === undefined ? undefined : namesIn(body),
+    placeholders: body === undefined ? undefined : judgedNames(body),
   };
+}
+
+function judgedNames(body: string): readonly string[] {
+  const names = namesIn(body);
+  try {
+    checkLevels(body);
+  } catch (error) {
+    if (!(error instanceof TooDeep)) throw error;
+    throw templateErrors.tooDeep();
+  }
+  return names;
 }
 
 /** A template after a change. */

@@ -1,15 +1,14 @@
-import { createHash } from "node:crypto";
-import { convert } from "html-to-text";
 import { callerOrg } from "../../platform/caller.ts";
 import type { CallerContext } from "../../platform/context.ts";
 import { createLru } from "../../platform/lru.ts";
 import type { TemplatesDeps } from "./deps.ts";
 import { templateErrors } from "./errors.ts";
-import { compileHtml, cut, fillHtml, fillText, TooLarge } from "./html/index.ts";
+import { compileHtml, fillHtml, fillText, TooLarge } from "./html/index.ts";
 import type { CompiledTemplate, Pieces } from "./html/index.ts";
 import { defaultLayout } from "./layout.ts";
 import { MAX_DOCUMENT_BYTES } from "./rules.ts";
 import { findToRender } from "./store.ts";
+import { textOf, TooDeep } from "./text.ts";
 import { valuesOf } from "./variable-store.ts";
 
 /** A rendered document. */
@@ -49,6 +48,7 @@ export function createRender({ database }: Pick<TemplatesDeps, "database">) {
    * global one.
    * @throws {template_not_found} when there is no such template
    * @throws {invalid_format} for another format than `html` and `text`
+   * @throws {invalid_template} as text, when the template was stored before the levels of elements were limited
    * @throws {missing_variable} for a placeholder without a value
    * @throws {payload_too_large} when the document has more than 5 MiB
    */
@@ -74,28 +74,9 @@ export function createRender({ database }: Pick<TemplatesDeps, "database">) {
         ? { html: fillHtml(template.html, valueOf, MAX_DOCUMENT_BYTES) }
         : { text: fillText(template.text(), valueOf, MAX_DOCUMENT_BYTES) };
     } catch (error) {
+      if (error instanceof TooDeep) throw templateErrors.tooDeep();
       if (!(error instanceof TooLarge)) throw error;
       throw templateErrors.documentTooLarge();
     }
-  };
-}
-
-/** A template as plain text. Its placeholders are those of the source: braces that the conversion decodes are text. */
-function textOf(source: string): Pieces {
-  const { texts, names } = cut(source);
-  // No source contains its own digest.
-  const mark = createHash("sha256").update(source).digest("hex");
-  const marked = texts.reduce((before, text, nth) => `${before}${mark}.${nth - 1}.${text}`);
-  const text = convert(marked, {
-    wordwrap: false,
-    selectors: [
-      { selector: "img", format: "skip" },
-      ...["h1", "h2", "h3", "h4", "h5", "h6"].map((selector) => ({ selector, options: { uppercase: false } })),
-    ],
-  });
-  const parts = text.split(new RegExp(`${mark}\\.(\\d+)\\.`, "u"));
-  return {
-    texts: parts.filter((_, nth) => nth % 2 === 0),
-    names: parts.filter((_, nth) => nth % 2 === 1).map((nth) => names[Number(nth)] ?? ""),
   };
 }

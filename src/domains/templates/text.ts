@@ -1,0 +1,42 @@
+import { createHash } from "node:crypto";
+import { convert } from "html-to-text";
+import { cut } from "./html/index.ts";
+import type { Pieces } from "./html/index.ts";
+
+/** Maximum number of levels of elements: the conversion to text takes some of the stack for each. */
+export const MAX_LEVELS = 500;
+
+/** The elements of a template are nested too deeply for a conversion to text. */
+export class TooDeep extends Error {}
+
+/**
+ * A template as plain text. Its placeholders are those of the source: braces that the conversion decodes are text.
+ * @throws TooDeep when its elements have more than {@link MAX_LEVELS} levels
+ */
+export function textOf(source: string): Pieces {
+  const { texts, names } = cut(source);
+  // No source contains its own digest.
+  const mark = createHash("sha256").update(source).digest("hex");
+  const marked = texts.reduce((before, text, nth) => `${before}${mark}.${nth - 1}.${text}`);
+  const tooDeep = `${mark}!`;
+  const text = convert(marked, {
+    wordwrap: false,
+    limits: { maxDepth: MAX_LEVELS, ellipsis: tooDeep },
+    selectors: [
+      { selector: "img", format: "skip" },
+      ...["h1", "h2", "h3", "h4", "h5", "h6"].map((selector) => ({ selector, options: { uppercase: false } })),
+    ],
+  });
+  if (text.includes(tooDeep)) throw new TooDeep();
+  const parts = text.split(new RegExp(`${mark}\\.(\\d+)\\.`, "u"));
+  return {
+    texts: parts.filter((_, nth) => nth % 2 === 0),
+    names: parts.filter((_, nth) => nth % 2 === 1).map((nth) => names[Number(nth)] ?? ""),
+  };
+}
+
+/** @throws TooDeep when the elements of a template have too many levels for {@link textOf} */
+export function checkLevels(source: string): void {
+  // Each level takes a tag.
+  if (source.split("<", MAX_LEVELS + 1).length > MAX_LEVELS) textOf(source);
+}
