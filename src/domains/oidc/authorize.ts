@@ -1,6 +1,6 @@
 import { dateOf } from "../../platform/clock.ts";
 import type { RequestContext } from "../../platform/context.ts";
-import { hashToken, newOpaqueToken } from "../../platform/crypto/opaque.ts";
+import { newOpaqueToken } from "../../platform/crypto/opaque.ts";
 import { findConnection } from "./connection-store.ts";
 import type { OidcDeps } from "./deps.ts";
 import { ProviderFault } from "./discovery.ts";
@@ -76,7 +76,7 @@ export function createAuthorize(deps: OidcDeps, providers: Providers) {
     // Deleted while the provider was asked.
     if (!isStored) throw oidcErrors.invalidConnection();
     const maxAgeMs = config.stateMs + config.sessionTokenMs;
-    const name = hashToken(cookie.token).toString("hex").slice(0, 16);
-    return { location: url, cookie: bindingCookie({ name, value: cookie.token, maxAgeMs }, config.baseUrl) };
+    const binding = { hash: cookie.hash, value: cookie.token, maxAgeMs };
+    return { location: url, cookie: bindingCookie(binding, config.baseUrl) };
   };
 }

@@ -18,6 +18,7 @@ import { LINKED, redeemSessionToken } from "./flow-store.ts";
 import type { Redeemed } from "./flow-store.ts";
 import { insertSessionOrigin, personOf } from "./identity-store.ts";
 import { isLoggedOut } from "./logout-store.ts";
+import { bindingCookie } from "./rules.ts";
 
 /** A session token to redeem. */
 export interface Redemption {
@@ -26,6 +27,13 @@ export interface Redemption {
   codeVerifier: string | undefined;
   /** Values of the cookies that bind sign-ins to this browser. */
   bindings: readonly string[];
+}
+
+/** The outcome of a redemption, and the `Set-Cookie` that ends the cookie of its sign-in. */
+export interface RedeemedBy<T> {
+  outcome: T;
+  /** Undefined where the browser did not send that cookie. */
+  endCookie: string | undefined;
 }
 
 /** Name of the stored step that completes a sign-in after MFA. */
@@ -59,6 +67,12 @@ export function createExchange(deps: OidcDeps) {
     return token;
   }
 
+  /** The `Set-Cookie` that ends the cookie of a sign-in which is over: browsers keep it for minutes otherwise. */
+  function endCookieOf({ cookieHash }: Redeemed, { bindings }: Redemption): string | undefined {
+    if (!bindings.some((value) => hashToken(value).equals(cookieHash))) return undefined;
+    return bindingCookie({ hash: cookieHash, value: "", maxAgeMs: 0 }, deps.config.baseUrl);
+  }
+
   /** Sent without waiting for each other: the second factor is looked up once the person is locked. */
   async function presentOf(tx: Tx, userUuid: string, orgUuid: string): Promise<Present> {
     const [standing, mfaRequired] = await Promise.all([
@@ -84,13 +98,14 @@ export function createExchange(deps: OidcDeps) {
     tx: Tx,
     redemption: Redemption,
     info: RequestInfo,
-  ): Promise<Opening<OpenedPair> | SecondFactorNeeded> {
+  ): Promise<RedeemedBy<Opening<OpenedPair> | SecondFactorNeeded>> {
     const hash = hashToken(redemption.sessionToken);
     const redeemed = redeem(tx, redemption, hash);
     // Travels with the redemption; most identities are linked.
     const linked = presentOfLinked(tx, hash);
     linked.catch(() => undefined);
     const token = await redeemed;
+    const endCookie = endCookieOf(token, redemption);
     const { connectionUuid, orgUuid, subject, sid } = token;
     const { userUuid, links } = await admit(tx, token, info);
     const present = await (userUuid === token.userUuid ? linked : presentOf(tx, userUuid, orgUuid));
@@ -103,14 +118,14 @@ export function createExchange(deps: OidcDeps) {
       const next = { name: ENTER_BY_OIDC, payload };
       const needed = await mfa.requestSecondFactor(tx, { standing, amr: ["fed"], info, next });
       await events.emit(tx, EVENTS["login.oidc"], { ...event, metadata: { ...metadata, mfa_required: true } });
-      return certain(needed, "a second factor of a person who has one");
+      return { outcome: certain(needed, "a second factor of a person who has one"), endCookie };
     }
     if (links && !(await link(tx, token, standing, info))) throw oidcErrors.linkRequired();
     const opening = sessions.open.pairLater(tx, { standing, amr: ["fed"], info });
     const { sessionId } = opening;
     insertSessionOrigin(tx, { connectionUuid, subject, sid, sessionUuid: sessionId });
     await events.emit(tx, EVENTS["login.oidc"], { ...event, metadata: { ...metadata, session_id: sessionId } });
-    return opening;
+    return { outcome: opening, endCookie };
   }
 
   return {
@@ -120,9 +135,12 @@ export function createExchange(deps: OidcDeps) {
      * @throws {link_required} when the address belongs to somebody whom it does not link to; the token stays good
      * @throws {forbidden} when the person is no active member of the organization
      */
-    async exchange(context: RequestContext, redemption: Redemption): Promise<OpenedPair | SecondFactorNeeded> {
-      const entered = await context.transaction((tx) => enter(tx, redemption, context.info));
-      return "sign" in entered ? entered.sign() : entered;
+    async exchange(
+      context: RequestContext,
+      redemption: Redemption,
+    ): Promise<RedeemedBy<OpenedPair | SecondFactorNeeded>> {
+      const { outcome, endCookie } = await context.transaction((tx) => enter(tx, redemption, context.info));
+      return { outcome: "sign" in outcome ? await outcome.sign() : outcome, endCookie };
     },
 
     /**
@@ -130,16 +148,18 @@ export function createExchange(deps: OidcDeps) {
      * @throws {unauthorized} when the token is unknown, used or expired, or neither verifier nor cookie is right
      * @throws {conflict} when the identity is linked to somebody, or the person has another one linked
      */
-    link: (context: CallerContext, redemption: Redemption): Promise<void> =>
+    link: (context: CallerContext, redemption: Redemption): Promise<RedeemedBy<undefined>> =>
       context.transaction(async (tx) => {
         const { userUuid, email } = context.caller;
         if (userUuid === null) throw errors.forbidden();
         const token = await redeem(tx, redemption);
         const person = { userUuid, email: certain(email, "address of a person") };
-        if (await link(tx, token, person, context.info)) return;
+        const redeemed = { outcome: undefined, endCookie: endCookieOf(token, redemption) };
+        if (await link(tx, token, person, context.info)) return redeemed;
         // Linking what is linked already changes nothing.
         const linked = await personOf(tx, token.connectionUuid, token.subject);
         if (linked !== userUuid) throw oidcErrors.linkedElsewhere();
+        return redeemed;
       }),
 
     /** Sign-ins that the second factor completes. */

@@ -146,6 +146,8 @@ export interface Redeemed
   userUuid: string | null;
   /** They are an active member, and stay it until the transaction ends. */
   isActive: boolean;
+  /** Hash of the cookie that binds the sign-in to the browser. */
+  cookieHash: Buffer;
 }
 
 /**
@@ -160,7 +162,8 @@ export async function redeemSessionToken(
 ): Promise<Redeemed | undefined> {
   const sql = `select connection_uuid as "connectionUuid", org_uuid as "orgUuid", allowed_domains as "allowedDomains",
       subject, sid, email, first_name as "firstName", last_name as "lastName", created_at as at,
-      user_uuid as "userUuid", is_active as "isActive"
+      user_uuid as "userUuid", is_active as "isActive",
+      (select cookie_hash from oidc_session_tokens where hash = $1) as "cookieHash"
     from oidc_redeem($1, $2, $3::bytea[], $4)`;
   return (await tx.query<Redeemed>(sql, [hash, codeChallenge, cookieHashes, at]))[0];
 }

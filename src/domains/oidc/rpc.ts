@@ -10,6 +10,7 @@ import type { ServiceRegistration } from "../../platform/rpc.ts";
 import { callbackUri } from "./authorize.ts";
 import type { Redirect } from "./authorize.ts";
 import type { Connection } from "./connection-store.ts";
+import type { RedeemedBy } from "./exchange.ts";
 import type { Oidc } from "./oidc.ts";
 import { bindingsOf } from "./rules.ts";
 
@@ -23,6 +24,11 @@ function redirect({ responseHeader }: HandlerContext, { location, cookie }: Redi
   responseHeader.set("cache-control", "no-store");
   if (cookie !== undefined) responseHeader.append("set-cookie", cookie);
   return {};
+}
+
+function redeemed<T>({ responseHeader }: HandlerContext, { outcome, endCookie }: RedeemedBy<T>): T {
+  if (endCookie !== undefined) responseHeader.append("set-cookie", endCookie);
+  return outcome;
 }
 
 /** `atrium.oidc.v1.OidcService`. */
@@ -85,11 +91,13 @@ export function oidcRpc(oidc: Oidc, contexts: RequestContexts, baseUrl: string):
       await oidc.backchannelLogout(contexts.public(call), connectionUuid.toLowerCase(), logoutToken);
       return {};
     },
-    exchangeSession: async ({ sessionToken, codeVerifier }, call) =>
-      oidc.exchange(contexts.public(call), { sessionToken, codeVerifier, bindings: bindings(call) }),
+    exchangeSession: async ({ sessionToken, codeVerifier }, call) => {
+      const redemption = { sessionToken, codeVerifier, bindings: bindings(call) };
+      return redeemed(call, await oidc.exchange(contexts.public(call), redemption));
+    },
     linkIdentity: async ({ sessionToken, codeVerifier }, call) => {
       const redemption = { sessionToken, codeVerifier, bindings: bindings(call) };
-      await oidc.link(contexts.authenticated(call), redemption);
+      redeemed(call, await oidc.link(contexts.authenticated(call), redemption));
       return {};
     },
   } satisfies ServiceImpl<typeof OidcService>);

@@ -100,27 +100,34 @@ export function admittedEmail(
   return isPlain ? email : undefined;
 }
 
-/** Values of the cookies that bind sign-ins to a browser: one cookie for each sign-in that is under way. */
+/**
+ * Values of the cookies that bind sign-ins to a browser: one cookie for each sign-in that is under way. Of very many
+ * the newest, which browsers send last (RFC 6265 §5.4).
+ */
 export function bindingsOf(cookie: string | null): string[] {
   return (cookie ?? "")
     .split(";")
     .map((pair) => pair.trim())
     .filter((pair) => pair.startsWith(COOKIE_PREFIX))
     .map((pair) => pair.slice(pair.indexOf("=") + 1))
-    .slice(0, MAX_COOKIES);
+    .slice(-MAX_COOKIES);
 }
 
 const COOKIE_PREFIX = "atrium_oidc_";
 const MAX_COOKIES = 20;
 
-/** `Set-Cookie` that binds a sign-in to the browser. Lax: the cookie is sent on the way back from another site. */
+/**
+ * `Set-Cookie` that binds a sign-in to the browser, by the hash of the value; with an empty value the one that ends it.
+ * Lax: the cookie is sent on the way back from another site.
+ */
 export function bindingCookie(
-  { name, value, maxAgeMs }: { name: string; value: string; maxAgeMs: number },
+  { hash, value, maxAgeMs }: { hash: Buffer; value: string; maxAgeMs: number },
   baseUrl: string,
 ): string {
   const { pathname, protocol } = new URL(baseUrl);
   const path = `${pathname === "/" ? "" : pathname}/api/auth/oidc`;
   const secure = protocol === "https:" ? "; Secure" : "";
   const maxAge = Math.ceil(maxAgeMs / 1000);
+  const name = hash.toString("hex").slice(0, 16);
   return `${COOKIE_PREFIX}${name}=${value}; Path=${path}; Max-Age=${maxAge}; HttpOnly; SameSite=Lax${secure}`;
 }
