@@ -7,6 +7,7 @@ interface Operation {
   operationId: string;
   security: Record<string, string[]>[];
   responses: Record<string, unknown>;
+  parameters?: { name: string; in: string }[];
   "x-atrium-rpc": string;
 }
 const text = readFileSync(new URL("../../gen/openapi.json", import.meta.url), "utf8");
@@ -23,7 +24,7 @@ it("gen/openapi.json is a valid OpenAPI 3.1 document", async () => {
 
 it("the document has the routes of the route table, with their success statuses, and no others", () => {
   const listed = operations.map(({ path, method, operation }) => {
-    const success = Object.keys(operation.responses).filter((status) => status < "400");
+    const success = Object.keys(operation.responses).filter((status) => status < "400" && status !== "304");
     return `${method} ${path} ${success.join(" ")}`;
   });
   expect(listed.sort()).toEqual(
@@ -37,6 +38,24 @@ it("every binding names its rpc, and no two operations have the same id", () => 
   const named = new Set(operations.map(({ operation }) => operation["x-atrium-rpc"]));
   expect(named).toEqual(new Set(bindings().map(({ rpc }) => `${rpc.parent.typeName}/${rpc.name}`)));
   expect(new Set(operations.map(({ operation }) => operation.operationId)).size).toBe(operations.length);
+});
+
+it("the document has the headers of requests, and 304 beside 200 where a response has an ETag", () => {
+  const headersOf = (id: string): string[] => {
+    const found = operations.find(({ operation }) => operation.operationId === id)?.operation;
+    return found?.parameters?.flatMap((one) => (one.in === "header" ? [one.name] : [])) ?? [];
+  };
+  expect(headersOf("Login_Login")).toEqual(["X-Device-Uuid"]);
+  expect(headersOf("Login_AcceptInvite")).toEqual(["Idempotency-Key", "X-Device-Uuid"]);
+  expect(headersOf("Sessions_SwitchDeviceAccount")).toEqual(["Idempotency-Key"]);
+  for (const id of ["Vault_PutSecret", "Vault_DeleteSecret", "Scim_PatchUser", "Scim_DeleteGroup"])
+    expect(headersOf(id)).toEqual(["If-Match"]);
+  const conditional = operations.filter(({ operation }) => "304" in operation.responses);
+  expect(conditional.map(({ path }) => path)).toContain("/.well-known/jwks.json");
+  for (const { method, operation } of conditional) {
+    expect([method, Object.keys(operation.responses)[0]], operation.operationId).toEqual(["GET", "200"]);
+    expect(headersOf(operation.operationId)).toContain("If-None-Match");
+  }
 });
 
 it("every reference in the document leads to a component", () => {

@@ -30,7 +30,7 @@ const CardDeclined Code = "card_declined"
 // CardNotFound: There is no such card.
 const CardNotFound Code = "card_not_found"
 
-// ChallengeGone: The step-up challenge was answered before.
+// ChallengeGone: The step-up challenge was answered before, or replaced by a newer one.
 const ChallengeGone Code = "challenge_gone"
 
 // Conflict: The request conflicts with the present state.
@@ -111,7 +111,7 @@ const InvalidRole Code = "invalid_role"
 // InvalidState: The sign-in cannot be continued.
 const InvalidState Code = "invalid_state"
 
-// InvalidTemplate: A placeholder stands where its value cannot be escaped safely.
+// InvalidTemplate: A placeholder stands where its value cannot be escaped safely, or elements nest too deeply.
 const InvalidTemplate Code = "invalid_template"
 
 // InvalidTransition: The present status does not allow this.

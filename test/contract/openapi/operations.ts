@@ -14,6 +14,7 @@ import { printedName } from "../../../src/transcoding/json/names.ts";
 import { commentOf, summaryOf } from "./comments.ts";
 import type { ErrorResponses } from "./error-responses.ts";
 import type { Schema } from "./json-schema.ts";
+import { headersOf } from "./headers.ts";
 import { isRequired } from "./rules.ts";
 import type { Schemas } from "./schemas.ts";
 import { requestBody } from "./request-body.ts";
@@ -87,18 +88,9 @@ function parametersOf(policy: Policy, rule: HttpRule, pathNames: readonly string
   return [
     ...inPath.map((field) => parameter(field, "path", true, schemas)),
     ...inQuery.map((field) => parameter(field, "query", isRequired(field), schemas)),
-    ...(policy.idempotent ? [IDEMPOTENCY_KEY] : []),
+    ...headersOf(policy),
   ];
 }
-
-/** Names the request, so that it can be sent again safely (decisions 1.9). */
-const IDEMPOTENCY_KEY: Schema = {
-  name: "Idempotency-Key",
-  in: "header",
-  required: false,
-  description: "A name for this request: sent again with the same key within 24 hours, it returns the first response.",
-  schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[!-~]+$" },
-};
 
 const SCALAR_MESSAGES = /^google\.protobuf\.(?:Timestamp|\w+Value)$/u;
 

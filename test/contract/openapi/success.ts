@@ -3,12 +3,17 @@ import type { Policy } from "../../../src/server/policy.ts";
 import type { Schema } from "./json-schema.ts";
 import type { Schemas } from "./schemas.ts";
 
-/** The response of success, by its status. */
+/** The response of success, by its status, and 304 where the client can have it already. */
 export function successOf(policy: Policy, rule: HttpRule, schemas: Schemas): Readonly<Record<string, Schema>> {
   const declared = policy.rest?.status ?? 0;
   const status = declared === 0 ? 200 : declared;
   const content = status === 204 || (status >= 300 && status < 400) ? undefined : contentOf(policy, rule, schemas);
-  return { [String(status)]: { description: nameOf(status), ...(content !== undefined && { content }) } };
+  return {
+    [String(status)]: { description: nameOf(status), ...(content !== undefined && { content }) },
+    ...(policy.rest?.etag === true && {
+      "304": { description: "The client has the present version; there is no body." },
+    }),
+  };
 }
 
 function nameOf(status: number): string {

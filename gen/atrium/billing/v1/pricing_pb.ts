@@ -600,7 +600,8 @@ export type CreateQuoteRequest = Message<"atrium.billing.v1.CreateQuoteRequest">
   currency?: string | undefined;
 
   /**
-   * Id of an install of the organization: its plan times its quantity.
+   * Id of an install of the organization: its plan as it was bought, times its
+   * quantity.
    *
    * @generated from field: optional string install_id = 4;
    */

@@ -295,7 +295,8 @@ export const BuyerService: GenService<{
   },
   /**
    * Reads an app by its slug. One that is not published is 404 `app_not_found`
-   * but for its owners and platform admins.
+   * but for its administrators, members of the publishing organization and
+   * platform admins.
    *
    * @generated from rpc atrium.marketplace.v1.BuyerService.GetApp
    */

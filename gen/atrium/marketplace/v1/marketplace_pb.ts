@@ -546,7 +546,7 @@ export const InstallListSchema: GenMessage<InstallList> = /*@__PURE__*/
  */
 export type AppList = Message<"atrium.marketplace.v1.AppList"> & {
   /**
-   * The apps, as their owners see them.
+   * The apps, each as the caller sees it.
    *
    * @generated from field: repeated atrium.marketplace.v1.App data = 1;
    */

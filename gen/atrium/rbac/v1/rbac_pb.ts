@@ -536,7 +536,8 @@ export const RbacService: GenService<{
   /**
    * Adds a role to the caller's organization. Admins; nobody grants above their
    * own power (403 `forbidden`). 400 `permission_not_found`, 409
-   * `role_name_taken`.
+   * `role_name_taken`, 409 `conflict` where the organization has 1,000 roles of
+   * its own.
    *
    * @generated from rpc atrium.rbac.v1.RbacService.CreateProductRole
    */

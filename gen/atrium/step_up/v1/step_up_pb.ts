@@ -139,7 +139,7 @@ export type VerifyChallengeResponse = Message<"atrium.step_up.v1.VerifyChallenge
   elevatedToken: string;
 
   /**
-   * Its lifetime in seconds: 900.
+   * Its lifetime in seconds: 900, less where the session ends sooner.
    *
    * @generated from field: uint32 expires_in = 2;
    */
@@ -206,8 +206,10 @@ export const GetStepUpStatusResponseSchema: GenMessage<GetStepUpStatusResponse> 
 export const StepUpService: GenService<{
   /**
    * Asks for a challenge, valid for 300 seconds (`magic_link`: 900, and the link
-   * is mailed), bound to the session. 400 `bad_request` for an unknown method or
-   * `totp` without an active factor, 429 `too_many_attempts`.
+   * is mailed), bound to the session. A new one by `magic_link` replaces those of
+   * the session that are unanswered, and counts in the mail limit of the address
+   * (429 `rate_limited`). 400 `bad_request` for an unknown method or `totp`
+   * without an active factor, 429 `too_many_attempts`.
    *
    * @generated from rpc atrium.step_up.v1.StepUpService.CreateChallenge
    */
@@ -218,10 +220,11 @@ export const StepUpService: GenService<{
   },
   /**
    * Answers a challenge and gets the elevated token: a complete access token,
-   * valid for 900 seconds, that dies with the session. 400 `invalid_code` for a
-   * wrong answer, whatever the method, 400 `expired_challenge`, 404 `not_found`
-   * for a challenge of nobody or of another session, 410 `challenge_gone` for one
-   * already consumed, 429 `too_many_attempts`.
+   * valid for 900 seconds and no longer than the session, that dies with the
+   * session. 400 `invalid_code` for a wrong answer, whatever the method, 400
+   * `expired_challenge`, 404 `not_found` for a challenge of nobody or of another
+   * session, 410 `challenge_gone` for one already consumed or replaced, 429
+   * `too_many_attempts`.
    *
    * @generated from rpc atrium.step_up.v1.StepUpService.VerifyChallenge
    */

@@ -179,7 +179,7 @@ type ListAuthEventsRequest struct {
 	// an hour, with the same filters and order; `offset` is ignored beside it. 400
 	// `invalid_cursor`.
 	Cursor *string `protobuf:"bytes,11,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
-	// Only events from this address.
+	// Only events from this address, in any of its notations.
 	IpAddress *string `protobuf:"bytes,12,opt,name=ip_address,json=ipAddress,proto3,oneof" json:"ip_address,omitempty"`
 	// Only events of the actor with this id or email.
 	Actor         *string `protobuf:"bytes,13,opt,name=actor,proto3,oneof" json:"actor,omitempty"`
@@ -473,7 +473,7 @@ type ListOrganizationAuthEventsRequest struct {
 	// an hour, with the same filters and order; `offset` is ignored beside it. 400
 	// `invalid_cursor`.
 	Cursor *string `protobuf:"bytes,11,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
-	// Only events from this address.
+	// Only events from this address, in any of its notations.
 	IpAddress *string `protobuf:"bytes,12,opt,name=ip_address,json=ipAddress,proto3,oneof" json:"ip_address,omitempty"`
 	// Only events of the actor with this id or email.
 	Actor         *string `protobuf:"bytes,13,opt,name=actor,proto3,oneof" json:"actor,omitempty"`
@@ -861,7 +861,7 @@ type ListAuditEventsRequest struct {
 	// an hour, with the same filters and order; `offset` is ignored beside it. 400
 	// `invalid_cursor`.
 	Cursor *string `protobuf:"bytes,11,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
-	// Only events from this address.
+	// Only events from this address, in any of its notations.
 	IpAddress *string `protobuf:"bytes,12,opt,name=ip_address,json=ipAddress,proto3,oneof" json:"ip_address,omitempty"`
 	// Only events of the actor with this id or email.
 	Actor *string `protobuf:"bytes,13,opt,name=actor,proto3,oneof" json:"actor,omitempty"`
@@ -1722,7 +1722,7 @@ const file_atrium_auth_events_v1_auth_events_proto_rawDesc = "" +
 	"\x06cursor\x18\v \x01(\tH\n" +
 	"R\x06cursor\x88\x01\x01\x12*\n" +
 	"\n" +
-	"ip_address\x18\f \x01(\tB\x06\xba\xbb\x18\x02\x18dH\vR\tipAddress\x88\x01\x01\x12\"\n" +
+	"ip_address\x18\f \x01(\tB\x06\xba\xbb\x18\x02@\x05H\vR\tipAddress\x88\x01\x01\x12\"\n" +
 	"\x05actor\x18\r \x01(\tB\a\xba\xbb\x18\x03\x18\xc8\x01H\fR\x05actor\x88\x01\x01B\v\n" +
 	"\t_org_uuidB\f\n" +
 	"\n" +
@@ -1765,7 +1765,7 @@ const file_atrium_auth_events_v1_auth_events_proto_rawDesc = "" +
 	" \x01(\tB\x14\xba\xbb\x18\x10\"\x0e-?(created_at)H\bR\x04sort\x88\x01\x01\x12\x1b\n" +
 	"\x06cursor\x18\v \x01(\tH\tR\x06cursor\x88\x01\x01\x12*\n" +
 	"\n" +
-	"ip_address\x18\f \x01(\tB\x06\xba\xbb\x18\x02\x18dH\n" +
+	"ip_address\x18\f \x01(\tB\x06\xba\xbb\x18\x02@\x05H\n" +
 	"R\tipAddress\x88\x01\x01\x12\"\n" +
 	"\x05actor\x18\r \x01(\tB\a\xba\xbb\x18\x03\x18\xc8\x01H\vR\x05actor\x88\x01\x01B\f\n" +
 	"\n" +
@@ -1826,7 +1826,7 @@ const file_atrium_auth_events_v1_auth_events_proto_rawDesc = "" +
 	" \x01(\tB\x14\xba\xbb\x18\x10\"\x0e-?(created_at)H\bR\x04sort\x88\x01\x01\x12\x1b\n" +
 	"\x06cursor\x18\v \x01(\tH\tR\x06cursor\x88\x01\x01\x12*\n" +
 	"\n" +
-	"ip_address\x18\f \x01(\tB\x06\xba\xbb\x18\x02\x18dH\n" +
+	"ip_address\x18\f \x01(\tB\x06\xba\xbb\x18\x02@\x05H\n" +
 	"R\tipAddress\x88\x01\x01\x12\"\n" +
 	"\x05actor\x18\r \x01(\tB\a\xba\xbb\x18\x03\x18\xc8\x01H\vR\x05actor\x88\x01\x01\x12&\n" +
 	"\bevent_id\x18\x0e \x01(\tB\x06\xba\xbb\x18\x02@\x01H\fR\aeventId\x88\x01\x01B\f\n" +
@@ -1900,7 +1900,7 @@ const file_atrium_auth_events_v1_auth_events_proto_rawDesc = "" +
 	"\x04hash\x18\x02 \x01(\tR\x04hash\x12\x1c\n" +
 	"\tsignature\x18\x03 \x01(\tR\tsignature\x12\x10\n" +
 	"\x03kid\x18\x04 \x01(\tR\x03kid\x12*\n" +
-	"\x02at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x02at2\x9f\x0e\n" +
+	"\x02at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x02at2\xad\x0e\n" +
 	"\x11AuthEventsService\x12\xcf\x01\n" +
 	"\x0eListAuthEvents\x12,.atrium.auth_events.v1.ListAuthEventsRequest\x1a-.atrium.auth_events.v1.ListAuthEventsResponse\"`\xaa\xbb\x18\x1b\b\x02\x12\x01\x01\"\x06events2\borg_uuid8\n" +
 	"`\x04һ\x18\"\n" +
@@ -1923,8 +1923,10 @@ const file_atrium_auth_events_v1_auth_events_proto_rawDesc = "" +
 	"\finvalid_type\x82\xd3\xe4\x93\x02,\x12*/api/organizations/{org_uuid}/audit-events\x90\x02\x01\x12\x83\x02\n" +
 	"\x11ExportAuditEvents\x12/.atrium.auth_events.v1.ExportAuditEventsRequest\x1a\x14.google.api.HttpBody\"\xa4\x01\xaa\xbb\x18\x19\b\x02\x12\x01\x01\"\x06events2\borg_uuid8\n" +
 	"\xb2\xbb\x182\x12\x10application/json\x1a\btext/csv\x1a\x14application/x-ndjsonһ\x18\x14\n" +
-	"\x12invalid_date_range\x82\xd3\xe4\x93\x023\x121/api/organizations/{org_uuid}/audit-events/export0\x01\x12\xd3\x01\n" +
-	"\x0fPurgeAuthEvents\x12-.atrium.auth_events.v1.PurgeAuthEventsRequest\x1a..atrium.auth_events.v1.PurgeAuthEventsResponse\"a\xaa\xbb\x18\x17\b\x02\x12\x01\x01\"\x06events2\borg_uuid\xb2\xbb\x18\x020\x01\x82\xd3\xe4\x93\x02::\x01*\"5/api/admin/organizations/{org_uuid}/auth-events/purge\x12\xd1\x01\n" +
+	"\x12invalid_date_range\x82\xd3\xe4\x93\x023\x121/api/organizations/{org_uuid}/audit-events/export0\x01\x12\xe1\x01\n" +
+	"\x0fPurgeAuthEvents\x12-.atrium.auth_events.v1.PurgeAuthEventsRequest\x1a..atrium.auth_events.v1.PurgeAuthEventsResponse\"o\xaa\xbb\x18\x17\b\x02\x12\x01\x01\"\x06events2\borg_uuid\xb2\xbb\x18\x020\x01һ\x18\n" +
+	"\n" +
+	"\bconflict\x82\xd3\xe4\x93\x02::\x01*\"5/api/admin/organizations/{org_uuid}/auth-events/purge\x12\xd1\x01\n" +
 	"\x11VerifyAuditEvents\x12/.atrium.auth_events.v1.VerifyAuditEventsRequest\x1a0.atrium.auth_events.v1.VerifyAuditEventsResponse\"Y\xaa\xbb\x18\x19\b\x02\x12\x01\x01\"\x06events2\borg_uuid8\n" +
 	"\x82\xd3\xe4\x93\x023\x121/api/organizations/{org_uuid}/audit-events/verify\x90\x02\x01Bf\n" +
 	"\x19com.atrium.auth_events.v1P\x01Z0atrium/gen/go/atrium/auth_events/v1;autheventsv1\xaa\x02\x14Atrium.AuthEvents.V1b\x06proto3"

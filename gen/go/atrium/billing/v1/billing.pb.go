@@ -29,16 +29,18 @@ var File_atrium_billing_v1_billing_proto protoreflect.FileDescriptor
 
 const file_atrium_billing_v1_billing_proto_rawDesc = "" +
 	"\n" +
-	"\x1fatrium/billing/v1/billing.proto\x12\x11atrium.billing.v1\x1a\x1datrium/billing/v1/cards.proto\x1a atrium/billing/v1/metering.proto\x1a\"atrium/billing/v1/operations.proto\x1a atrium/billing/v1/payments.proto\x1a\x1fatrium/billing/v1/pricing.proto\x1a\x1fatrium/options/v1/options.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1bgoogle/protobuf/empty.proto2\x8c!\n" +
+	"\x1fatrium/billing/v1/billing.proto\x12\x11atrium.billing.v1\x1a\x1datrium/billing/v1/cards.proto\x1a atrium/billing/v1/metering.proto\x1a\"atrium/billing/v1/operations.proto\x1a atrium/billing/v1/payments.proto\x1a\x1fatrium/billing/v1/pricing.proto\x1a\x1fatrium/options/v1/options.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1bgoogle/protobuf/empty.proto2\xb1!\n" +
 	"\x0eBillingService\x12\xb2\x01\n" +
 	"\fPreviewPrice\x12&.atrium.billing.v1.PreviewPriceRequest\x1a\x1f.atrium.billing.v1.PricePreview\"Y\xaa\xbb\x18\v\b\x02\"\abillingһ\x18'\n" +
 	"\x14currency_unsupported\n" +
-	"\x0fprice_not_found\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/api/pricing/preview\x12\xc2\x01\n" +
-	"\vCreateQuote\x12%.atrium.billing.v1.CreateQuoteRequest\x1a\x18.atrium.billing.v1.Quote\"r\xaa\xbb\x18\r\b\x02\"\abillingH\x01\xb2\xbb\x18\x02(\x01һ\x18:\n" +
+	"\x0fprice_not_found\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/api/pricing/preview\x12\xd1\x01\n" +
+	"\vCreateQuote\x12%.atrium.billing.v1.CreateQuoteRequest\x1a\x18.atrium.billing.v1.Quote\"\x80\x01\xaa\xbb\x18\r\b\x02\"\abillingH\x01\xb2\xbb\x18\x02(\x01һ\x18H\n" +
 	"\x14currency_unsupported\n" +
 	"\x11install_not_found\n" +
-	"\x0fprice_not_found\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/api/pricing/quote\x12\x91\x02\n" +
-	"\x15CreateCheckoutSession\x12/.atrium.billing.v1.CreateCheckoutSessionRequest\x1a\".atrium.billing.v1.CheckoutSession\"\xa2\x01\xaa\xbb\x18\r\b\x02\"\abillingH\x01һ\x18e\n" +
+	"\finvalid_plan\n" +
+	"\x0fprice_not_found\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/api/pricing/quote\x12\xa7\x02\n" +
+	"\x15CreateCheckoutSession\x12/.atrium.billing.v1.CreateCheckoutSessionRequest\x1a\".atrium.billing.v1.CheckoutSession\"\xb8\x01\xaa\xbb\x18\r\b\x02\"\abillingH\x01һ\x18{\n" +
+	"\x14currency_unsupported\n" +
 	"\tnot_found\n" +
 	"\x0eprovider_error\n" +
 	"\x17provider_not_configured\n" +

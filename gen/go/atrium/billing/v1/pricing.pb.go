@@ -974,7 +974,8 @@ type CreateQuoteRequest struct {
 	Seats *uint32 `protobuf:"varint,2,opt,name=seats,proto3,oneof" json:"seats,omitempty"`
 	// ISO 4217 code; the region's own currency when it is left out.
 	Currency *string `protobuf:"bytes,3,opt,name=currency,proto3,oneof" json:"currency,omitempty"`
-	// Id of an install of the organization: its plan times its quantity.
+	// Id of an install of the organization: its plan as it was bought, times its
+	// quantity.
 	InstallId     *string `protobuf:"bytes,4,opt,name=install_id,json=installId,proto3,oneof" json:"install_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

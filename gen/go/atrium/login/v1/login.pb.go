@@ -374,7 +374,10 @@ type SendMagicLinkRequest struct {
 	// factor if there is one. Otherwise without effect.
 	OrgUuid *string `protobuf:"bytes,2,opt,name=org_uuid,json=orgUuid,proto3,oneof" json:"org_uuid,omitempty"`
 	// http(s) URL that is echoed at verify.
-	RedirectTo    *string `protobuf:"bytes,3,opt,name=redirect_to,json=redirectTo,proto3,oneof" json:"redirect_to,omitempty"`
+	RedirectTo *string `protobuf:"bytes,3,opt,name=redirect_to,json=redirectTo,proto3,oneof" json:"redirect_to,omitempty"`
+	// Name of that organization, where its id is not known. An unknown name is as
+	// none; `org_uuid` wins.
+	OrgName       *string `protobuf:"bytes,4,opt,name=org_name,json=orgName,proto3,oneof" json:"org_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -426,6 +429,13 @@ func (x *SendMagicLinkRequest) GetOrgUuid() string {
 func (x *SendMagicLinkRequest) GetRedirectTo() string {
 	if x != nil && x.RedirectTo != nil {
 		return *x.RedirectTo
+	}
+	return ""
+}
+
+func (x *SendMagicLinkRequest) GetOrgName() string {
+	if x != nil && x.OrgName != nil {
+		return *x.OrgName
 	}
 	return ""
 }
@@ -1830,7 +1840,10 @@ type VerifyOtpRequest struct {
 	AppUuid *string `protobuf:"bytes,3,opt,name=app_uuid,json=appUuid,proto3,oneof" json:"app_uuid,omitempty"`
 	// Organization to act in, for its members: a code joins none. Left out: the
 	// one last used.
-	OrgUuid       *string `protobuf:"bytes,4,opt,name=org_uuid,json=orgUuid,proto3,oneof" json:"org_uuid,omitempty"`
+	OrgUuid *string `protobuf:"bytes,4,opt,name=org_uuid,json=orgUuid,proto3,oneof" json:"org_uuid,omitempty"`
+	// Name of that organization, where its id is not known. An unknown name is as
+	// none; `org_uuid` wins.
+	OrgName       *string `protobuf:"bytes,5,opt,name=org_name,json=orgName,proto3,oneof" json:"org_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1889,6 +1902,13 @@ func (x *VerifyOtpRequest) GetAppUuid() string {
 func (x *VerifyOtpRequest) GetOrgUuid() string {
 	if x != nil && x.OrgUuid != nil {
 		return *x.OrgUuid
+	}
+	return ""
+}
+
+func (x *VerifyOtpRequest) GetOrgName() string {
+	if x != nil && x.OrgName != nil {
+		return *x.OrgName
 	}
 	return ""
 }
@@ -2289,14 +2309,16 @@ const file_atrium_login_v1_login_proto_rawDesc = "" +
 	"\bapp_uuid\x18\x02 \x01(\tB\x06\xba\xbb\x18\x02@\x01H\x00R\aappUuid\x88\x01\x01B\v\n" +
 	"\t_app_uuid\"+\n" +
 	"\x0fSendOtpResponse\x12\x18\n" +
-	"\amessage\x18\x01 \x01(\tR\amessage\"\xa9\x01\n" +
+	"\amessage\x18\x01 \x01(\tR\amessage\"\xdf\x01\n" +
 	"\x14SendMagicLinkRequest\x12\x1e\n" +
 	"\x05email\x18\x01 \x01(\tB\b\xba\xbb\x18\x04\b\x01@\x02R\x05email\x12&\n" +
 	"\borg_uuid\x18\x02 \x01(\tB\x06\xba\xbb\x18\x02@\x01H\x00R\aorgUuid\x88\x01\x01\x12,\n" +
 	"\vredirect_to\x18\x03 \x01(\tB\x06\xba\xbb\x18\x02@\x03H\x01R\n" +
-	"redirectTo\x88\x01\x01B\v\n" +
+	"redirectTo\x88\x01\x01\x12'\n" +
+	"\borg_name\x18\x04 \x01(\tB\a\xba\xbb\x18\x03\x18\x80\bH\x02R\aorgName\x88\x01\x01B\v\n" +
 	"\t_org_uuidB\x0e\n" +
-	"\f_redirect_to\"\x8f\x01\n" +
+	"\f_redirect_toB\v\n" +
+	"\t_org_name\"\x8f\x01\n" +
 	"\x15SendMagicLinkResponse\x12\x12\n" +
 	"\x04sent\x18\x01 \x01(\bR\x04sent\x12&\n" +
 	"\tdev_token\x18\x02 \x01(\tB\x04\xc0\xbb\x18\x01H\x00R\bdevToken\x88\x01\x01\x12,\n" +
@@ -2328,14 +2350,14 @@ const file_atrium_login_v1_login_proto_rawDesc = "" +
 	"\f_device_uuid\"B\n" +
 	"\rMagicLinkUser\x12\x1b\n" +
 	"\tuser_uuid\x18\x01 \x01(\tR\buserUuid\x12\x14\n" +
-	"\x05email\x18\x02 \x01(\tR\x05email\"\xc2\x02\n" +
+	"\x05email\x18\x02 \x01(\tR\x05email\"\xc0\x02\n" +
 	"\x13AcceptInviteRequest\x12\x1c\n" +
 	"\x05token\x18\x01 \x01(\tB\x06\xba\xbb\x18\x02\b\x01R\x05token\x12*\n" +
 	"\n" +
 	"first_name\x18\x02 \x01(\tB\x06\xba\xbb\x18\x02\x18dH\x00R\tfirstName\x88\x01\x01\x12(\n" +
 	"\tlast_name\x18\x03 \x01(\tB\x06\xba\xbb\x18\x02\x18dH\x01R\blastName\x88\x01\x01\x12'\n" +
-	"\busername\x18\x04 \x01(\tB\x06\xba\xbb\x18\x02\x18@H\x02R\busername\x88\x01\x01\x12*\n" +
-	"\bpassword\x18\x05 \x01(\tB\t\xba\xbb\x18\x05\x10\b\x18\x80\bH\x03R\bpassword\x88\x01\x01\x12!\n" +
+	"\busername\x18\x04 \x01(\tB\x06\xba\xbb\x18\x02\x18@H\x02R\busername\x88\x01\x01\x12(\n" +
+	"\bpassword\x18\x05 \x01(\tB\a\xba\xbb\x18\x03\x18\x80\bH\x03R\bpassword\x88\x01\x01\x12!\n" +
 	"\x05phone\x18\x06 \x01(\tB\x06\xba\xbb\x18\x02@\x04H\x04R\x05phone\x88\x01\x01B\r\n" +
 	"\v_first_nameB\f\n" +
 	"\n" +
@@ -2441,14 +2463,16 @@ const file_atrium_login_v1_login_proto_rawDesc = "" +
 	"\n" +
 	"user_agent\x18\a \x01(\tR\tuserAgent\"=\n" +
 	"\x0eRefreshRequest\x12+\n" +
-	"\rrefresh_token\x18\x01 \x01(\tB\x06\xba\xbb\x18\x02\b\x01R\frefreshToken\"\xb9\x01\n" +
+	"\rrefresh_token\x18\x01 \x01(\tB\x06\xba\xbb\x18\x02\b\x01R\frefreshToken\"\xef\x01\n" +
 	"\x10VerifyOtpRequest\x12\x1f\n" +
 	"\x05email\x18\x01 \x01(\tB\t\xba\xbb\x18\x05\b\x01\x18\x80\bR\x05email\x12\x1a\n" +
 	"\x04code\x18\x02 \x01(\tB\x06\xba\xbb\x18\x02\b\x01R\x04code\x12&\n" +
 	"\bapp_uuid\x18\x03 \x01(\tB\x06\xba\xbb\x18\x02@\x01H\x00R\aappUuid\x88\x01\x01\x12&\n" +
-	"\borg_uuid\x18\x04 \x01(\tB\x06\xba\xbb\x18\x02@\x01H\x01R\aorgUuid\x88\x01\x01B\v\n" +
+	"\borg_uuid\x18\x04 \x01(\tB\x06\xba\xbb\x18\x02@\x01H\x01R\aorgUuid\x88\x01\x01\x12'\n" +
+	"\borg_name\x18\x05 \x01(\tB\a\xba\xbb\x18\x03\x18\x80\bH\x02R\aorgName\x88\x01\x01B\v\n" +
 	"\t_app_uuidB\v\n" +
-	"\t_org_uuid\"(\n" +
+	"\t_org_uuidB\v\n" +
+	"\t_org_name\"(\n" +
 	"\x10GetInviteRequest\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\"\xae\x01\n" +
 	"\x11GetInviteResponse\x12\x14\n" +
@@ -2467,19 +2491,18 @@ const file_atrium_login_v1_login_proto_rawDesc = "" +
 	"\x05email\x18\x01 \x01(\tB\b\xba\xbb\x18\x04\b\x01@\x02R\x05email\"]\n" +
 	"\x14ResetPasswordRequest\x12\x1c\n" +
 	"\x05token\x18\x01 \x01(\tB\x06\xba\xbb\x18\x02\b\x01R\x05token\x12'\n" +
-	"\bpassword\x18\x02 \x01(\tB\v\xba\xbb\x18\a\b\x01\x10\b\x18\x80\bR\bpassword2\xc9\x17\n" +
+	"\bpassword\x18\x02 \x01(\tB\v\xba\xbb\x18\a\b\x01\x10\b\x18\x80\bR\bpassword2\xf6\x16\n" +
 	"\fLoginService\x12\xa6\x01\n" +
 	"\x05Login\x12\x1d.atrium.login.v1.LoginRequest\x1a\x1e.atrium.login.v1.LoginResponse\"^\xaa\xbb\x18\a\b\x018\x02\x88\x01\x01\xb2\xbb\x18\x02(\x01һ\x18/\n" +
 	"\fsso_required\n" +
 	"\x11too_many_attempts\n" +
 	"\funauthorized\x82\xd3\xe4\x93\x02\x14:\x01*\"\x0f/api/auth/login\x12w\n" +
 	"\aSendOtp\x12\x1f.atrium.login.v1.SendOtpRequest\x1a .atrium.login.v1.SendOtpResponse\")\xaa\xbb\x18\x04\b\x018\x03\x82\xd3\xe4\x93\x02\x1b:\x01*b\amessage\"\r/api/auth/otp\x12\x9f\x01\n" +
-	"\rSendMagicLink\x12%.atrium.login.v1.SendMagicLinkRequest\x1a&.atrium.login.v1.SendMagicLinkResponse\"?\xaa\xbb\x18\x11\b\x018\x03R\vbad_request\xb2\xbb\x18\x02(\x01\x82\xd3\xe4\x93\x02\x1e:\x01*\"\x19/api/auth/magic-link/send\x12\xd8\x01\n" +
-	"\x0fVerifyMagicLink\x12'.atrium.login.v1.VerifyMagicLinkRequest\x1a(.atrium.login.v1.VerifyMagicLinkResponse\"r\xaa\xbb\x18\x12\b\x01R\vbad_request\x88\x01\x01\xb2\xbb\x18\x02(\x01һ\x18,\n" +
+	"\rSendMagicLink\x12%.atrium.login.v1.SendMagicLinkRequest\x1a&.atrium.login.v1.SendMagicLinkResponse\"?\xaa\xbb\x18\x11\b\x018\x03R\vbad_request\xb2\xbb\x18\x02(\x01\x82\xd3\xe4\x93\x02\x1e:\x01*\"\x19/api/auth/magic-link/send\x12\xc8\x01\n" +
+	"\x0fVerifyMagicLink\x12'.atrium.login.v1.VerifyMagicLinkRequest\x1a(.atrium.login.v1.VerifyMagicLinkResponse\"b\xaa\xbb\x18\x12\b\x01R\vbad_request\x88\x01\x01\xb2\xbb\x18\x02(\x01һ\x18\x1c\n" +
 	"\fsso_required\n" +
-	"\funauthorized\n" +
-	"\x0eusername_taken\x82\xd3\xe4\x93\x02 :\x01*\"\x1b/api/auth/magic-link/verify\x12\xa1\x02\n" +
-	"\fAcceptInvite\x12$.atrium.login.v1.AcceptInviteRequest\x1a%.atrium.login.v1.AcceptInviteResponse\"\xc3\x01\xaa\xbb\x18\v\b\x018\x05@\x01h\x01\x88\x01\x01\xb2\xbb\x18\x1d\x1a\x19application/x-flatbuffers(\x01һ\x18m\n" +
+	"\funauthorized\x82\xd3\xe4\x93\x02 :\x01*\"\x1b/api/auth/magic-link/verify\x12\xa3\x02\n" +
+	"\fAcceptInvite\x12$.atrium.login.v1.AcceptInviteRequest\x1a%.atrium.login.v1.AcceptInviteResponse\"\xc5\x01\xaa\xbb\x18\r\b\x018\x05@\x01H\x01h\x01\x88\x01\x01\xb2\xbb\x18\x1d\x1a\x19application/x-flatbuffers(\x01һ\x18m\n" +
 	"\bconflict\n" +
 	"\vemail_taken\n" +
 	"\x12invitation_expired\n" +
@@ -2494,30 +2517,24 @@ const file_atrium_login_v1_login_proto_rawDesc = "" +
 	"\x06Logout\x12\x1e.atrium.login.v1.LogoutRequest\x1a\x16.google.protobuf.Empty\"1\xaa\xbb\x18\t\b\x02(\x01@\x01\x88\x01\x03\xb2\xbb\x18\x05\b\xcc\x010\x01\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/api/auth/logout\x12\x95\x01\n" +
 	"\x0fListOwnSessions\x12'.atrium.login.v1.ListOwnSessionsRequest\x1a(.atrium.login.v1.ListOwnSessionsResponse\"/\xaa\xbb\x18\x0e\b\x02\"\bsessions@\x01\x82\xd3\xe4\x93\x02\x14\x12\x12/api/auth/sessions\x90\x02\x01\x12\x88\x01\n" +
 	"\aRefresh\x12\x1f.atrium.login.v1.RefreshRequest\x1a\x1b.atrium.common.v1.TokenPair\"?\xaa\xbb\x18\x05\b\x01\x88\x01\x02\xb2\xbb\x18\x04(\x010\x01һ\x18\x0e\n" +
-	"\funauthorized\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/api/auth/refresh\x12\xc3\x01\n" +
-	"\tVerifyOtp\x12!.atrium.login.v1.VerifyOtpRequest\x1a\x1e.atrium.common.v1.SignInResult\"s\xaa\xbb\x18\a\b\x018\v\x88\x01\x01\xb2\xbb\x18\x02(\x01һ\x18?\n" +
+	"\funauthorized\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/api/auth/refresh\x12\xb3\x01\n" +
+	"\tVerifyOtp\x12!.atrium.login.v1.VerifyOtpRequest\x1a\x1e.atrium.common.v1.SignInResult\"c\xaa\xbb\x18\a\b\x018\v\x88\x01\x01\xb2\xbb\x18\x02(\x01һ\x18/\n" +
 	"\fsso_required\n" +
 	"\x11too_many_attempts\n" +
-	"\funauthorized\n" +
-	"\x0eusername_taken\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/api/auth/otp/verify\x12\xb1\x01\n" +
+	"\funauthorized\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/api/auth/otp/verify\x12\xb1\x01\n" +
 	"\tGetInvite\x12!.atrium.login.v1.GetInviteRequest\x1a\".atrium.login.v1.GetInviteResponse\"]\xaa\xbb\x18\x02\b\x01\xb2\xbb\x18\x02(\x01һ\x18*\n" +
 	"\x12invitation_expired\n" +
 	"\x14invitation_not_found\x82\xd3\xe4\x93\x02\x1a\x12\x18/api/auth/invite/{token}\x90\x02\x01\x12\x8f\x01\n" +
 	"\fConfirmEmail\x12$.atrium.login.v1.ConfirmEmailRequest\x1a\x16.google.protobuf.Empty\"A\xaa\xbb\x18\x02\b\x01\xb2\xbb\x18\x03\b\xcc\x01һ\x18\x0e\n" +
-	"\funauthorized\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/api/auth/email/confirm\x12\xc1\x01\n" +
-	"\vDisownEmail\x12#.atrium.login.v1.DisownEmailRequest\x1a\x16.google.protobuf.Empty\"u\xaa\xbb\x18\x02\b\x01\xb2\xbb\x18\x03\b\xcc\x01һ\x18C\n" +
+	"\funauthorized\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/api/auth/email/confirm\x12\x96\x01\n" +
+	"\vDisownEmail\x12#.atrium.login.v1.DisownEmailRequest\x1a\x16.google.protobuf.Empty\"J\xaa\xbb\x18\x02\b\x01\xb2\xbb\x18\x03\b\xcc\x01һ\x18\x18\n" +
 	"\bconflict\n" +
-	"\tforbidden\n" +
-	"\x12invalid_transition\n" +
-	"\n" +
-	"last_owner\n" +
-	"\funauthorized\x82\xd3\xe4\x93\x02\x1b:\x01*\"\x16/api/auth/email/disown\x12\x81\x01\n" +
-	"\x0fGetInstanceJwks\x12'.atrium.login.v1.GetInstanceJwksRequest\x1a\x1c.atrium.signing_keys.v1.Jwks\"'\xaa\xbb\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x18\x12\x16/.well-known/jwks.json\x90\x02\x01\x12\x85\x01\n" +
-	"\x0eForgotPassword\x12&.atrium.login.v1.ForgotPasswordRequest\x1a\x16.google.protobuf.Empty\"3\xaa\xbb\x18\x04\b\x018\x03\xb2\xbb\x18\x03\b\xca\x01\x82\xd3\xe4\x93\x02\x1e:\x01*\"\x19/api/auth/password/forgot\x12\xb1\x01\n" +
-	"\rResetPassword\x12%.atrium.login.v1.ResetPasswordRequest\x1a\x16.google.protobuf.Empty\"a\xaa\xbb\x18\x02\b\x01\xb2\xbb\x18\x03\b\xcc\x01һ\x18-\n" +
+	"\funauthorized\x82\xd3\xe4\x93\x02\x1b:\x01*\"\x16/api/auth/email/disown\x12\x87\x01\n" +
+	"\x0fGetInstanceJwks\x12'.atrium.login.v1.GetInstanceJwksRequest\x1a\x1c.atrium.signing_keys.v1.Jwks\"-\xaa\xbb\x18\x02\b\x01\xb2\xbb\x18\x02H\x01\x82\xd3\xe4\x93\x02\x18\x12\x16/.well-known/jwks.json\x90\x02\x01\x12\x85\x01\n" +
+	"\x0eForgotPassword\x12&.atrium.login.v1.ForgotPasswordRequest\x1a\x16.google.protobuf.Empty\"3\xaa\xbb\x18\x04\b\x018\x03\xb2\xbb\x18\x03\b\xca\x01\x82\xd3\xe4\x93\x02\x1e:\x01*\"\x19/api/auth/password/forgot\x12\xa1\x01\n" +
+	"\rResetPassword\x12%.atrium.login.v1.ResetPasswordRequest\x1a\x16.google.protobuf.Empty\"Q\xaa\xbb\x18\x02\b\x01\xb2\xbb\x18\x03\b\xcc\x01һ\x18\x1d\n" +
 	"\rreset_expired\n" +
-	"\funauthorized\n" +
-	"\x0eusername_taken\x82\xd3\xe4\x93\x02\x1d:\x01*\"\x18/api/auth/password/resetBP\n" +
+	"\funauthorized\x82\xd3\xe4\x93\x02\x1d:\x01*\"\x18/api/auth/password/resetBP\n" +
 	"\x13com.atrium.login.v1P\x01Z%atrium/gen/go/atrium/login/v1;loginv1\xaa\x02\x0fAtrium.Login.V1b\x06proto3"
 
 var (

@@ -848,7 +848,7 @@ func (x *InstallList) GetNextCursor() string {
 // A page of apps, newest first.
 type AppList struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The apps, as their owners see them.
+	// The apps, each as the caller sees it.
 	Data []*App `protobuf:"bytes,1,rep,name=data,proto3" json:"data,omitempty"`
 	// How many there are in all.
 	Total uint32 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`

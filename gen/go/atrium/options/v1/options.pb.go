@@ -626,7 +626,13 @@ type Rest struct {
 	ErrorTitle string `protobuf:"bytes,7,opt,name=error_title,json=errorTitle,proto3" json:"error_title,omitempty"`
 	// Further media types of the answer that a parameter of the request chooses,
 	// whatever `Accept` says.
-	ByRequest     []string `protobuf:"bytes,8,rep,name=by_request,json=byRequest,proto3" json:"by_request,omitempty"`
+	ByRequest []string `protobuf:"bytes,8,rep,name=by_request,json=byRequest,proto3" json:"by_request,omitempty"`
+	// The answer has an `ETag`, and a GET that names it in `If-None-Match` is 304
+	// without a body.
+	Etag bool `protobuf:"varint,9,opt,name=etag,proto3" json:"etag,omitempty"`
+	// `If-Match` makes the call conditional: it is refused unless the header names
+	// the present version.
+	IfMatch       bool `protobuf:"varint,10,opt,name=if_match,json=ifMatch,proto3" json:"if_match,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -715,6 +721,20 @@ func (x *Rest) GetByRequest() []string {
 		return x.ByRequest
 	}
 	return nil
+}
+
+func (x *Rest) GetEtag() bool {
+	if x != nil {
+		return x.Etag
+	}
+	return false
+}
+
+func (x *Rest) GetIfMatch() bool {
+	if x != nil {
+		return x.IfMatch
+	}
+	return false
 }
 
 // Errors of an rpc besides those that follow from its other options, such as
@@ -1063,7 +1083,7 @@ const file_atrium_options_v1_options_proto_rawDesc = "" +
 	"\x12app_admin_suffices\x18\x0e \x01(\bR\x10appAdminSuffices\x12#\n" +
 	"\rself_suffices\x18\x0f \x01(\tR\fselfSuffices\x12!\n" +
 	"\fown_identity\x18\x10 \x01(\bR\vownIdentity\x12G\n" +
-	"\x0esession_cookie\x18\x11 \x01(\x0e2 .atrium.options.v1.SessionCookieR\rsessionCookie\"\xfd\x01\n" +
+	"\x0esession_cookie\x18\x11 \x01(\x0e2 .atrium.options.v1.SessionCookieR\rsessionCookie\"\xac\x02\n" +
 	"\x04Rest\x12\x16\n" +
 	"\x06status\x18\x01 \x01(\rR\x06status\x12\x1d\n" +
 	"\n" +
@@ -1075,7 +1095,10 @@ const file_atrium_options_v1_options_proto_rawDesc = "" +
 	"\verror_title\x18\a \x01(\tR\n" +
 	"errorTitle\x12\x1d\n" +
 	"\n" +
-	"by_request\x18\b \x03(\tR\tbyRequest\"\x1e\n" +
+	"by_request\x18\b \x03(\tR\tbyRequest\x12\x12\n" +
+	"\x04etag\x18\t \x01(\bR\x04etag\x12\x19\n" +
+	"\bif_match\x18\n" +
+	" \x01(\bR\aifMatch\"\x1e\n" +
 	"\x06Errors\x12\x14\n" +
 	"\x05codes\x18\x01 \x03(\tR\x05codes\"\xf7\x02\n" +
 	"\x05Rules\x12\x1a\n" +

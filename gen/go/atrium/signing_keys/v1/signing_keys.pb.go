@@ -839,7 +839,7 @@ const file_atrium_signing_keys_v1_signing_keys_proto_rawDesc = "" +
 	"\x04_crvB\x04\n" +
 	"\x02_xB\x04\n" +
 	"\x02_nB\x04\n" +
-	"\x02_e2\xbb\n" +
+	"\x02_e2\xc1\n" +
 	"\n" +
 	"\x12SigningKeysService\x12\xdd\x01\n" +
 	"\x10CreateSigningKey\x12/.atrium.signing_keys.v1.CreateSigningKeyRequest\x1a\".atrium.signing_keys.v1.SigningKey\"t\xaa\xbb\x18\x17\b\x02\x12\x01\x01\"\x04keys2\borg_uuidH\x01\xb2\xbb\x18\x03\b\xc9\x01һ\x18\x13\n" +
@@ -852,8 +852,8 @@ const file_atrium_signing_keys_v1_signing_keys_proto_rawDesc = "" +
 	"\bconflict\n" +
 	"\rkey_not_found\x82\xd3\xe4\x93\x02C:\x01*\">/api/admin/organizations/{org_uuid}/signing-keys/{key_id}/sign\x12\xf6\x01\n" +
 	"\x10RotateSigningKey\x12/.atrium.signing_keys.v1.RotateSigningKeyRequest\x1a0.atrium.signing_keys.v1.RotateSigningKeyResponse\"\x7f\xaa\xbb\x18\x19\b\x02\x12\x01\x01\x18\x01\"\x04keys2\borg_uuidH\x01\xb2\xbb\x18\x020\x01һ\x18\x16\n" +
-	"\x14rotation_in_progress\x82\xd3\xe4\x93\x02<:\x01*\"7/api/admin/organizations/{org_uuid}/signing-keys/rotate\x12\xbc\x01\n" +
-	"\x13GetOrganizationJwks\x122.atrium.signing_keys.v1.GetOrganizationJwksRequest\x1a\x1c.atrium.signing_keys.v1.Jwks\"S\xaa\xbb\x18\x02\b\x01һ\x18\v\n" +
+	"\x14rotation_in_progress\x82\xd3\xe4\x93\x02<:\x01*\"7/api/admin/organizations/{org_uuid}/signing-keys/rotate\x12\xc2\x01\n" +
+	"\x13GetOrganizationJwks\x122.atrium.signing_keys.v1.GetOrganizationJwksRequest\x1a\x1c.atrium.signing_keys.v1.Jwks\"Y\xaa\xbb\x18\x02\b\x01\xb2\xbb\x18\x02H\x01һ\x18\v\n" +
 	"\tnot_found\x82\xd3\xe4\x93\x025\x123/api/organizations/{org_uuid}/.well-known/jwks.json\x90\x02\x01Bj\n" +
 	"\x1acom.atrium.signing_keys.v1P\x01Z2atrium/gen/go/atrium/signing_keys/v1;signingkeysv1\xaa\x02\x15Atrium.SigningKeys.V1b\x06proto3"
 

@@ -416,7 +416,7 @@ type Svid struct {
 	ServiceIdentityId string `protobuf:"bytes,3,opt,name=service_identity_id,json=serviceIdentityId,proto3" json:"service_identity_id,omitempty"`
 	// Serial number, lower-case hexadecimal.
 	Serial string `protobuf:"bytes,4,opt,name=serial,proto3" json:"serial,omitempty"`
-	// Valid from.
+	// Valid from; a minute before it was issued.
 	NotBefore *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=not_before,json=notBefore,proto3" json:"not_before,omitempty"`
 	// Valid until.
 	NotAfter *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=not_after,json=notAfter,proto3" json:"not_after,omitempty"`
@@ -534,7 +534,7 @@ type IssuedSvid struct {
 	ServiceIdentityId string `protobuf:"bytes,3,opt,name=service_identity_id,json=serviceIdentityId,proto3" json:"service_identity_id,omitempty"`
 	// Serial number, lower-case hexadecimal.
 	Serial string `protobuf:"bytes,4,opt,name=serial,proto3" json:"serial,omitempty"`
-	// Valid from.
+	// Valid from; a minute before it was issued.
 	NotBefore *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=not_before,json=notBefore,proto3" json:"not_before,omitempty"`
 	// Valid until.
 	NotAfter *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=not_after,json=notAfter,proto3" json:"not_after,omitempty"`
@@ -1271,10 +1271,9 @@ const file_atrium_spiffe_v1_spiffe_proto_rawDesc = "" +
 	":\x03der:\x03pemH\x00R\x06format\x88\x01\x01\x12-\n" +
 	"\x06issuer\x18\x03 \x01(\tB\x10\xba\xbb\x18\f:\x02ca:\x06spiffeH\x01R\x06issuer\x88\x01\x01B\t\n" +
 	"\a_formatB\t\n" +
-	"\a_issuer2\xf9\n" +
-	"\n" +
-	"\rSpiffeService\x12\xb8\x01\n" +
-	"\x12GetRootCertificate\x12+.atrium.spiffe.v1.GetRootCertificateRequest\x1a\x14.google.api.HttpBody\"_\xaa\xbb\x18\x02\b\x01\xb2\xbb\x18\x18\x12\x16application/x-pem-fileһ\x18\v\n" +
+	"\a_issuer2\x83\v\n" +
+	"\rSpiffeService\x12\xba\x01\n" +
+	"\x12GetRootCertificate\x12+.atrium.spiffe.v1.GetRootCertificateRequest\x1a\x14.google.api.HttpBody\"a\xaa\xbb\x18\x02\b\x01\xb2\xbb\x18\x1a\x12\x16application/x-pem-fileH\x01һ\x18\v\n" +
 	"\tnot_found\x82\xd3\xe4\x93\x02%\x12#/orgs/{org_uuid}/.well-known/ca.pem\x90\x02\x01\x12\x97\x01\n" +
 	"\x0eGetTrustBundle\x12'.atrium.spiffe.v1.GetTrustBundleRequest\x1a\x1d.atrium.spiffe.v1.TrustBundle\"=\xaa\xbb\x18\x02\b\x02һ\x18\v\n" +
 	"\tnot_found\x82\xd3\xe4\x93\x02\x1f\x12\x1d/api/auth/spiffe/trust-bundle\x90\x02\x01\x12\xa3\x01\n" +
@@ -1291,10 +1290,10 @@ const file_atrium_spiffe_v1_spiffe_proto_rawDesc = "" +
 	"RevokeSvid\x12#.atrium.spiffe.v1.RevokeSvidRequest\x1a\x16.google.protobuf.Empty\"d\xaa\xbb\x18\x11\b\x02\x12\x01\x01\"\n" +
 	"identities\xb2\xbb\x18\x03\b\xcc\x01һ\x18\x1c\n" +
 	"\x0falready_revoked\n" +
-	"\tnot_found\x82\xd3\xe4\x93\x02\"* /api/auth/spiffe/svids/{svid_id}\x12\xa7\x01\n" +
-	"\x0fGetSpiffeBundle\x12(.atrium.spiffe.v1.GetSpiffeBundleRequest\x1a\x1e.atrium.spiffe.v1.SpiffeBundle\"J\xaa\xbb\x18\x02\b\x01һ\x18\v\n" +
-	"\tnot_found\x82\xd3\xe4\x93\x02,\x12*/orgs/{org_uuid}/.well-known/spiffe-bundle\x90\x02\x01\x12\xcc\x01\n" +
-	"\x11GetRevocationList\x12*.atrium.spiffe.v1.GetRevocationListRequest\x1a\x14.google.api.HttpBody\"u\xaa\xbb\x18\x02\b\x01\xb2\xbb\x18.\x12\x14application/pkix-crlB\x16application/x-pem-fileһ\x18\v\n" +
+	"\tnot_found\x82\xd3\xe4\x93\x02\"* /api/auth/spiffe/svids/{svid_id}\x12\xad\x01\n" +
+	"\x0fGetSpiffeBundle\x12(.atrium.spiffe.v1.GetSpiffeBundleRequest\x1a\x1e.atrium.spiffe.v1.SpiffeBundle\"P\xaa\xbb\x18\x02\b\x01\xb2\xbb\x18\x02H\x01һ\x18\v\n" +
+	"\tnot_found\x82\xd3\xe4\x93\x02,\x12*/orgs/{org_uuid}/.well-known/spiffe-bundle\x90\x02\x01\x12\xce\x01\n" +
+	"\x11GetRevocationList\x12*.atrium.spiffe.v1.GetRevocationListRequest\x1a\x14.google.api.HttpBody\"w\xaa\xbb\x18\x02\b\x01\xb2\xbb\x180\x12\x14application/pkix-crlB\x16application/x-pem-fileH\x01һ\x18\v\n" +
 	"\tnot_found\x82\xd3\xe4\x93\x02%\x12#/orgs/{org_uuid}/.well-known/ca.crl\x90\x02\x01BT\n" +
 	"\x14com.atrium.spiffe.v1P\x01Z'atrium/gen/go/atrium/spiffe/v1;spiffev1\xaa\x02\x10Atrium.Spiffe.V1b\x06proto3"
 

@@ -225,7 +225,7 @@ type VerifyChallengeResponse struct {
 	// Access token for the operations that demand elevation; sent as
 	// `Authorization: Bearer`.
 	ElevatedToken string `protobuf:"bytes,1,opt,name=elevated_token,json=elevatedToken,proto3" json:"elevated_token,omitempty"`
-	// Its lifetime in seconds: 900.
+	// Its lifetime in seconds: 900, less where the session ends sooner.
 	ExpiresIn     uint32 `protobuf:"varint,2,opt,name=expires_in,json=expiresIn,proto3" json:"expires_in,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -1224,7 +1224,7 @@ const file_atrium_templates_v1_templates_proto_rawDesc = "" +
 	"\x04text\x18\x02 \x01(\tH\x01R\x04text\x88\x01\x01\x12\x18\n" +
 	"\amessage\x18\x03 \x01(\tR\amessageB\a\n" +
 	"\x05_htmlB\a\n" +
-	"\x05_text2\x8e\x0f\n" +
+	"\x05_text2\xa0\x0f\n" +
 	"\x10TemplatesService\x12\x9d\x01\n" +
 	"\rListVariables\x12).atrium.templates.v1.ListVariablesRequest\x1a*.atrium.templates.v1.ListVariablesResponse\"5\xaa\xbb\x18\r\b\x02\"\ttemplates\x82\xd3\xe4\x93\x02\x1b\x12\x19/api/ops/custom-variables\x90\x02\x01\x12\xbe\x01\n" +
 	"\x0eCreateVariable\x12*.atrium.templates.v1.CreateVariableRequest\x1a+.atrium.templates.v1.CreateVariableResponse\"S\xaa\xbb\x18\x0f\b\x02\"\ttemplatesH\x01\xb2\xbb\x18\x03\b\xc9\x01һ\x18\x11\n" +
@@ -1243,9 +1243,10 @@ const file_atrium_templates_v1_templates_proto_rawDesc = "" +
 	"\x10invalid_template\n" +
 	"\x12template_not_found\x82\xd3\xe4\x93\x02\x18:\x01*2\x13/api/templates/{id}\x12\xac\x01\n" +
 	"\x0eDeleteTemplate\x12$.atrium.templates.v1.TemplateRequest\x1a+.atrium.templates.v1.DeleteTemplateResponse\"G\xaa\xbb\x18\x10\b\x02\x12\x01\x01\"\ttemplatesһ\x18\x14\n" +
-	"\x12template_not_found\x82\xd3\xe4\x93\x02\x15*\x13/api/templates/{id}\x12\xd6\x01\n" +
-	"\x0eRenderTemplate\x12*.atrium.templates.v1.RenderTemplateRequest\x1a+.atrium.templates.v1.RenderTemplateResponse\"k\xaa\xbb\x18\r\b\x02\"\ttemplatesһ\x186\n" +
+	"\x12template_not_found\x82\xd3\xe4\x93\x02\x15*\x13/api/templates/{id}\x12\xe8\x01\n" +
+	"\x0eRenderTemplate\x12*.atrium.templates.v1.RenderTemplateRequest\x1a+.atrium.templates.v1.RenderTemplateResponse\"}\xaa\xbb\x18\r\b\x02\"\ttemplatesһ\x18H\n" +
 	"\x0einvalid_format\n" +
+	"\x10invalid_template\n" +
 	"\x10missing_variable\n" +
 	"\x12template_not_found\x82\xd3\xe4\x93\x02\x1a:\x01*\"\x15/api/templates/render\x12\x95\x01\n" +
 	"\n" +

@@ -1003,7 +1003,8 @@ type Invitation struct {
 	RoleId uint32 `protobuf:"varint,3,opt,name=role_id,json=roleId,proto3" json:"role_id,omitempty"`
 	// Name of that role.
 	Role string `protobuf:"bytes,4,opt,name=role,proto3" json:"role,omitempty"`
-	// `pending`, `accepted`, `expired`, `withdrawn` or `replaced`.
+	// `pending`, `accepted`, `expired`, `withdrawn` or `replaced`; `withdrawn` also
+	// while its sender could not grant the role, so that nobody can accept it.
 	Status string `protobuf:"bytes,5,opt,name=status,proto3" json:"status,omitempty"`
 	// user_uuid of the person who invited; null where a credential did.
 	InvitedBy *string `protobuf:"bytes,6,opt,name=invited_by,json=invitedBy,proto3,oneof" json:"invited_by,omitempty"`
@@ -2317,7 +2318,7 @@ const file_atrium_users_v1_users_proto_rawDesc = "" +
 	"\r_sso_required\"}\n" +
 	"\x15ChangePasswordRequest\x124\n" +
 	"\x10current_password\x18\x01 \x01(\tB\t\xba\xbb\x18\x05\b\x01\x18\x80\bR\x0fcurrentPassword\x12.\n" +
-	"\fnew_password\x18\x02 \x01(\tB\v\xba\xbb\x18\a\b\x01\x10\b\x18\x80\bR\vnewPassword2\xef\x17\n" +
+	"\fnew_password\x18\x02 \x01(\tB\v\xba\xbb\x18\a\b\x01\x10\b\x18\x80\bR\vnewPassword2\xe5\x17\n" +
 	"\fUsersService\x12m\n" +
 	"\n" +
 	"GetProfile\x12\".atrium.users.v1.GetProfileRequest\x1a\x18.atrium.users.v1.Profile\"!\xaa\xbb\x18\x06\b\x02(\x01@\x01\x82\xd3\xe4\x93\x02\x0e\x12\f/api/profile\x90\x02\x01\x12\x8d\x01\n" +
@@ -2331,9 +2332,9 @@ const file_atrium_users_v1_users_proto_rawDesc = "" +
 	"last_owner\n" +
 	"\tnot_found\n" +
 	"\x0erole_not_found\n" +
-	"\x0euser_not_found\x82\xd3\xe4\x93\x02 :\x01*\x1a\x1b/api/users/{user_uuid}/role\x12\x92\x01\n" +
+	"\x0euser_not_found\x82\xd3\xe4\x93\x02 :\x01*\x1a\x1b/api/users/{user_uuid}/role\x12\x98\x01\n" +
 	"\n" +
-	"GetPicture\x12\".atrium.users.v1.GetPictureRequest\x1a\x14.google.api.HttpBody\"J\xaa\xbb\x18\t\b\x02\"\x05usersһ\x18\x10\n" +
+	"GetPicture\x12\".atrium.users.v1.GetPictureRequest\x1a\x14.google.api.HttpBody\"P\xaa\xbb\x18\t\b\x02\"\x05users\xb2\xbb\x18\x02H\x01һ\x18\x10\n" +
 	"\x0euser_not_found\x82\xd3\xe4\x93\x02 \x12\x1e/api/users/{user_uuid}/picture\x90\x02\x01\x12\xc1\x01\n" +
 	"\n" +
 	"UpdateUser\x12\".atrium.users.v1.UpdateUserRequest\x1a\x15.atrium.users.v1.User\"x\xaa\xbb\x18\f\b\x02\x12\x01\x01\"\x05usersһ\x18C\n" +
@@ -2360,12 +2361,11 @@ const file_atrium_users_v1_users_proto_rawDesc = "" +
 	"\x14invitation_not_found\x82\xd3\xe4\x93\x02A*?/api/admin/organizations/{org_uuid}/invitations/{invitation_id}\x12\x9a\x01\n" +
 	"\x0fGetOrganization\x12'.atrium.users.v1.GetOrganizationRequest\x1a\x1d.atrium.users.v1.Organization\"?\xaa\xbb\x18\x13\b\x02\"\x05users2\borg_uuid\x82\xd3\xe4\x93\x02\x1f\x12\x1d/api/organizations/{org_uuid}\x90\x02\x01\x12\xba\x01\n" +
 	"\x12DeleteOrganization\x12*.atrium.users.v1.DeleteOrganizationRequest\x1a\x16.google.protobuf.Empty\"`\xaa\xbb\x18\x18\b\x02\x12\x01\x02\x18\x01\"\x05users2\borg_uuid\xb2\xbb\x18\x03\b\xcc\x01һ\x18\x14\n" +
-	"\x12invalid_transition\x82\xd3\xe4\x93\x02\x1f*\x1d/api/organizations/{org_uuid}\x12\xe5\x01\n" +
-	"\x12CreateOrganization\x12*.atrium.users.v1.CreateOrganizationRequest\x1a+.atrium.users.v1.CreateOrganizationResponse\"v\xaa\xbb\x18\x0f\b\x01(\x018\x04@\x01H\x01h\x01\x88\x01\x01\xb2\xbb\x18\x05\b\xc9\x01(\x01һ\x189\n" +
+	"\x12invalid_transition\x82\xd3\xe4\x93\x02\x1f*\x1d/api/organizations/{org_uuid}\x12\xd5\x01\n" +
+	"\x12CreateOrganization\x12*.atrium.users.v1.CreateOrganizationRequest\x1a+.atrium.users.v1.CreateOrganizationResponse\"f\xaa\xbb\x18\x0f\b\x01(\x018\x04@\x01H\x01h\x01\x88\x01\x01\xb2\xbb\x18\x05\b\xc9\x01(\x01һ\x18)\n" +
 	"\vemail_taken\n" +
 	"\fsso_required\n" +
-	"\funauthorized\n" +
-	"\x0eusername_taken\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/api/organizations\x12\x98\x01\n" +
+	"\funauthorized\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/api/organizations\x12\x98\x01\n" +
 	"\x11ListOrganizations\x12).atrium.users.v1.ListOrganizationsRequest\x1a*.atrium.users.v1.ListOrganizationsResponse\",\xaa\xbb\x18\v\b\x02\"\x05users@\x01\x82\xd3\xe4\x93\x02\x14\x12\x12/api/organizations\x90\x02\x01\x12\xe2\x01\n" +
 	"\x12UpdateOrganization\x12*.atrium.users.v1.UpdateOrganizationRequest\x1a\x1d.atrium.users.v1.Organization\"\x80\x01\xaa\xbb\x18\x18\b\x02\x12\x01\x01\"\x05users2\borg_uuid`\x04һ\x188\n" +
 	"\bconflict\n" +

@@ -1258,22 +1258,22 @@ const file_atrium_vault_v1_vault_proto_rawDesc = "" +
 	"\x06sealed\x18\x01 \x01(\bR\x06sealed\x12\x1c\n" +
 	"\tthreshold\x18\x02 \x01(\rR\tthreshold\x12\x16\n" +
 	"\x06shares\x18\x03 \x01(\rR\x06shares\x12\x1a\n" +
-	"\bprogress\x18\x04 \x01(\rR\bprogress2\x95\x11\n" +
-	"\fVaultService\x12\xd1\x01\n" +
-	"\tPutSecret\x12!.atrium.vault.v1.PutSecretRequest\x1a\x1e.atrium.vault.v1.SecretVersion\"\x80\x01\xaa\xbb\x18\x1b\b\x02\x12\x02\x01\a\"\asecrets2\borg_uuid8\tһ\x18 \n" +
+	"\bprogress\x18\x04 \x01(\rR\bprogress2\xa1\x11\n" +
+	"\fVaultService\x12\xd7\x01\n" +
+	"\tPutSecret\x12!.atrium.vault.v1.PutSecretRequest\x1a\x1e.atrium.vault.v1.SecretVersion\"\x86\x01\xaa\xbb\x18\x1b\b\x02\x12\x02\x01\a\"\asecrets2\borg_uuid8\t\xb2\xbb\x18\x02P\x01һ\x18 \n" +
 	"\fvault_sealed\n" +
-	"\x10version_conflict\x82\xd3\xe4\x93\x027:\x01*\x1a2/api/admin/organizations/{org_uuid}/secrets/{name}\x12\xd1\x01\n" +
-	"\tGetSecret\x12\x1e.atrium.vault.v1.SecretRequest\x1a\x1c.atrium.vault.v1.SecretValue\"\x85\x01\xaa\xbb\x18\x1a\b\x02\x12\x01\x01\"\asecrets2\borg_uuid8\b\xb2\xbb\x18\x02(\x01һ\x18 \n" +
+	"\x10version_conflict\x82\xd3\xe4\x93\x027:\x01*\x1a2/api/admin/organizations/{org_uuid}/secrets/{name}\x12\xd3\x01\n" +
+	"\tGetSecret\x12\x1e.atrium.vault.v1.SecretRequest\x1a\x1c.atrium.vault.v1.SecretValue\"\x87\x01\xaa\xbb\x18\x1a\b\x02\x12\x01\x01\"\asecrets2\borg_uuid8\b\xb2\xbb\x18\x04(\x01H\x01һ\x18 \n" +
 	"\x10secret_not_found\n" +
 	"\fvault_sealed\x82\xd3\xe4\x93\x024\x122/api/admin/organizations/{org_uuid}/secrets/{name}\x90\x02\x01\x12\xe0\x01\n" +
 	"\fListVersions\x12\x1e.atrium.vault.v1.SecretRequest\x1a%.atrium.vault.v1.ListVersionsResponse\"\x88\x01\xaa\xbb\x18\x1a\b\x02\x12\x01\x01\"\asecrets2\borg_uuid8\bһ\x18 \n" +
 	"\x10secret_not_found\n" +
-	"\fvault_sealed\x82\xd3\xe4\x93\x02=\x12;/api/admin/organizations/{org_uuid}/secrets/{name}/versions\x90\x02\x01\x12\xe9\x01\n" +
+	"\fvault_sealed\x82\xd3\xe4\x93\x02=\x12;/api/admin/organizations/{org_uuid}/secrets/{name}/versions\x90\x02\x01\x12\xeb\x01\n" +
 	"\n" +
-	"GetVersion\x12\".atrium.vault.v1.GetVersionRequest\x1a\x1c.atrium.vault.v1.SecretValue\"\x98\x01\xaa\xbb\x18\x1a\b\x02\x12\x01\x01\"\asecrets2\borg_uuid8\b\xb2\xbb\x18\x02(\x01һ\x18 \n" +
+	"GetVersion\x12\".atrium.vault.v1.GetVersionRequest\x1a\x1c.atrium.vault.v1.SecretValue\"\x9a\x01\xaa\xbb\x18\x1a\b\x02\x12\x01\x01\"\asecrets2\borg_uuid8\b\xb2\xbb\x18\x04(\x01H\x01һ\x18 \n" +
 	"\x10secret_not_found\n" +
-	"\fvault_sealed\x82\xd3\xe4\x93\x02G\x12E/api/admin/organizations/{org_uuid}/secrets/{name}/versions/{version}\x90\x02\x01\x12\xdf\x01\n" +
-	"\fDeleteSecret\x12\x1e.atrium.vault.v1.SecretRequest\x1a\x16.google.protobuf.Empty\"\x96\x01\xaa\xbb\x18\x1b\b\x02\x12\x02\x01\a\"\asecrets2\borg_uuid8\t\xb2\xbb\x18\x03\b\xcc\x01һ\x182\n" +
+	"\fvault_sealed\x82\xd3\xe4\x93\x02G\x12E/api/admin/organizations/{org_uuid}/secrets/{name}/versions/{version}\x90\x02\x01\x12\xe1\x01\n" +
+	"\fDeleteSecret\x12\x1e.atrium.vault.v1.SecretRequest\x1a\x16.google.protobuf.Empty\"\x98\x01\xaa\xbb\x18\x1b\b\x02\x12\x02\x01\a\"\asecrets2\borg_uuid8\t\xb2\xbb\x18\x05\b\xcc\x01P\x01һ\x182\n" +
 	"\x10secret_not_found\n" +
 	"\fvault_sealed\n" +
 	"\x10version_conflict\x82\xd3\xe4\x93\x024*2/api/admin/organizations/{org_uuid}/secrets/{name}\x12\xc0\x01\n" +

@@ -99,7 +99,8 @@ class AuthEventsService(Protocol):
     async def purge_auth_events(self, request: PurgeAuthEventsRequest, ctx: RequestContext[PurgeAuthEventsRequest, PurgeAuthEventsResponse], /) -> PurgeAuthEventsResponse:
         """
         Removes the payloads of events older than the organization's retention
-        window; their hashes stay, so that the chain remains provable.
+        window; their hashes stay, so that the chain remains provable. 409 `conflict`
+        while the chain does not verify.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -427,7 +428,8 @@ class AuthEventsServiceClient(ConnectClient):
     ) -> PurgeAuthEventsResponse:
         """
         Removes the payloads of events older than the organization's retention
-        window; their hashes stay, so that the chain remains provable.
+        window; their hashes stay, so that the chain remains provable. 409 `conflict`
+        while the chain does not verify.
         """
         return await self.execute_unary(
             request=request,
@@ -529,7 +531,8 @@ class AuthEventsServiceSync(Protocol):
     def purge_auth_events(self, request: PurgeAuthEventsRequest, ctx: RequestContext[PurgeAuthEventsRequest, PurgeAuthEventsResponse], /) -> PurgeAuthEventsResponse:
         """
         Removes the payloads of events older than the organization's retention
-        window; their hashes stay, so that the chain remains provable.
+        window; their hashes stay, so that the chain remains provable. 409 `conflict`
+        while the chain does not verify.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -855,7 +858,8 @@ class AuthEventsServiceClientSync(ConnectClientSync):
     ) -> PurgeAuthEventsResponse:
         """
         Removes the payloads of events older than the organization's retention
-        window; their hashes stay, so that the chain remains provable.
+        window; their hashes stay, so that the chain remains provable. 409 `conflict`
+        while the chain does not verify.
         """
         return self.execute_unary(
             request=request,

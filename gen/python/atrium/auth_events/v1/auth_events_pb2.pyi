@@ -137,7 +137,7 @@ class ListAuthEventsRequest(_message.Message):
     `invalid_cursor`.
     """
     ip_address: _builtins.str
-    """Only events from this address."""
+    """Only events from this address, in any of its notations."""
     actor: _builtins.str
     """Only events of the actor with this id or email."""
     def __init__(
@@ -333,7 +333,7 @@ class ListOrganizationAuthEventsRequest(_message.Message):
     `invalid_cursor`.
     """
     ip_address: _builtins.str
-    """Only events from this address."""
+    """Only events from this address, in any of its notations."""
     actor: _builtins.str
     """Only events of the actor with this id or email."""
     def __init__(
@@ -600,7 +600,7 @@ class ListAuditEventsRequest(_message.Message):
     `invalid_cursor`.
     """
     ip_address: _builtins.str
-    """Only events from this address."""
+    """Only events from this address, in any of its notations."""
     actor: _builtins.str
     """Only events of the actor with this id or email."""
     event_id: _builtins.str

@@ -57,17 +57,19 @@ class BillingService(Protocol):
         """
         Makes a signed quote for the region of the caller's address, good for 15
         minutes. 404 `price_not_found`; 404 `install_not_found`; 400
-        `currency_unsupported`.
+        `currency_unsupported`; 400 `invalid_plan` for an install whose plan is not
+        known any more.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def create_checkout_session(self, request: CreateCheckoutSessionRequest, ctx: RequestContext[CreateCheckoutSessionRequest, CheckoutSession], /) -> CheckoutSession:
         """
         Opens a checkout at the provider for a quote; the same quote gives the same
-        session. Needs permission `billing:write`. 404 `not_found` for an unknown
-        quote; 410 `quote_expired`; 409 `quote_consumed`; 409 `conflict` for another
-        provider; 404 `provider_unknown`; 503 `provider_not_configured`; 502
-        `provider_error`.
+        session until that ends. Needs permission `billing:write`. 404 `not_found`
+        for an unknown quote; 410 `quote_expired`; 409 `quote_consumed`; 409
+        `conflict` for another provider; 400 `currency_unsupported` for a sum that
+        the provider cannot charge; 404 `provider_unknown`; 503
+        `provider_not_configured`; 502 `provider_error`.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -121,8 +123,8 @@ class BillingService(Protocol):
 
     async def cancel_subscription(self, request: CancelSubscriptionRequest, ctx: RequestContext[CancelSubscriptionRequest, Subscription], /) -> Subscription:
         """
-        Ends a subscription with its paid period. 404 `not_found`; 502
-        `provider_error`.
+        Ends a subscription with its paid period; one that the provider does not know
+        any more ends at once. 404 `not_found`; 502 `provider_error`.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -186,8 +188,9 @@ class BillingService(Protocol):
         """
         Opens a session of the provider's customer portal, where invoices are seen and
         cards and subscriptions changed. Needs permission `billing:write`. 409
-        `conflict` when the provider knows neither the organization nor the caller;
-        404 `provider_unknown`; 503 `provider_not_configured`; 502 `provider_error`.
+        `conflict` when the provider knows neither the organization nor the caller, or
+        another organization has paid as the same customer; 404 `provider_unknown`; 503
+        `provider_not_configured`; 502 `provider_error`.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -551,7 +554,8 @@ class BillingServiceClient(ConnectClient):
         """
         Makes a signed quote for the region of the caller's address, good for 15
         minutes. 404 `price_not_found`; 404 `install_not_found`; 400
-        `currency_unsupported`.
+        `currency_unsupported`; 400 `invalid_plan` for an install whose plan is not
+        known any more.
         """
         return await self.execute_unary(
             request=request,
@@ -575,10 +579,11 @@ class BillingServiceClient(ConnectClient):
     ) -> CheckoutSession:
         """
         Opens a checkout at the provider for a quote; the same quote gives the same
-        session. Needs permission `billing:write`. 404 `not_found` for an unknown
-        quote; 410 `quote_expired`; 409 `quote_consumed`; 409 `conflict` for another
-        provider; 404 `provider_unknown`; 503 `provider_not_configured`; 502
-        `provider_error`.
+        session until that ends. Needs permission `billing:write`. 404 `not_found`
+        for an unknown quote; 410 `quote_expired`; 409 `quote_consumed`; 409
+        `conflict` for another provider; 400 `currency_unsupported` for a sum that
+        the provider cannot charge; 404 `provider_unknown`; 503
+        `provider_not_configured`; 502 `provider_error`.
         """
         return await self.execute_unary(
             request=request,
@@ -774,8 +779,8 @@ class BillingServiceClient(ConnectClient):
         timeout_ms: int | None = None,
     ) -> Subscription:
         """
-        Ends a subscription with its paid period. 404 `not_found`; 502
-        `provider_error`.
+        Ends a subscription with its paid period; one that the provider does not know
+        any more ends at once. 404 `not_found`; 502 `provider_error`.
         """
         return await self.execute_unary(
             request=request,
@@ -1017,8 +1022,9 @@ class BillingServiceClient(ConnectClient):
         """
         Opens a session of the provider's customer portal, where invoices are seen and
         cards and subscriptions changed. Needs permission `billing:write`. 409
-        `conflict` when the provider knows neither the organization nor the caller;
-        404 `provider_unknown`; 503 `provider_not_configured`; 502 `provider_error`.
+        `conflict` when the provider knows neither the organization nor the caller, or
+        another organization has paid as the same customer; 404 `provider_unknown`; 503
+        `provider_not_configured`; 502 `provider_error`.
         """
         return await self.execute_unary(
             request=request,
@@ -1103,17 +1109,19 @@ class BillingServiceSync(Protocol):
         """
         Makes a signed quote for the region of the caller's address, good for 15
         minutes. 404 `price_not_found`; 404 `install_not_found`; 400
-        `currency_unsupported`.
+        `currency_unsupported`; 400 `invalid_plan` for an install whose plan is not
+        known any more.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     def create_checkout_session(self, request: CreateCheckoutSessionRequest, ctx: RequestContext[CreateCheckoutSessionRequest, CheckoutSession], /) -> CheckoutSession:
         """
         Opens a checkout at the provider for a quote; the same quote gives the same
-        session. Needs permission `billing:write`. 404 `not_found` for an unknown
-        quote; 410 `quote_expired`; 409 `quote_consumed`; 409 `conflict` for another
-        provider; 404 `provider_unknown`; 503 `provider_not_configured`; 502
-        `provider_error`.
+        session until that ends. Needs permission `billing:write`. 404 `not_found`
+        for an unknown quote; 410 `quote_expired`; 409 `quote_consumed`; 409
+        `conflict` for another provider; 400 `currency_unsupported` for a sum that
+        the provider cannot charge; 404 `provider_unknown`; 503
+        `provider_not_configured`; 502 `provider_error`.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -1167,8 +1175,8 @@ class BillingServiceSync(Protocol):
 
     def cancel_subscription(self, request: CancelSubscriptionRequest, ctx: RequestContext[CancelSubscriptionRequest, Subscription], /) -> Subscription:
         """
-        Ends a subscription with its paid period. 404 `not_found`; 502
-        `provider_error`.
+        Ends a subscription with its paid period; one that the provider does not know
+        any more ends at once. 404 `not_found`; 502 `provider_error`.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -1232,8 +1240,9 @@ class BillingServiceSync(Protocol):
         """
         Opens a session of the provider's customer portal, where invoices are seen and
         cards and subscriptions changed. Needs permission `billing:write`. 409
-        `conflict` when the provider knows neither the organization nor the caller;
-        404 `provider_unknown`; 503 `provider_not_configured`; 502 `provider_error`.
+        `conflict` when the provider knows neither the organization nor the caller, or
+        another organization has paid as the same customer; 404 `provider_unknown`; 503
+        `provider_not_configured`; 502 `provider_error`.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -1595,7 +1604,8 @@ class BillingServiceClientSync(ConnectClientSync):
         """
         Makes a signed quote for the region of the caller's address, good for 15
         minutes. 404 `price_not_found`; 404 `install_not_found`; 400
-        `currency_unsupported`.
+        `currency_unsupported`; 400 `invalid_plan` for an install whose plan is not
+        known any more.
         """
         return self.execute_unary(
             request=request,
@@ -1619,10 +1629,11 @@ class BillingServiceClientSync(ConnectClientSync):
     ) -> CheckoutSession:
         """
         Opens a checkout at the provider for a quote; the same quote gives the same
-        session. Needs permission `billing:write`. 404 `not_found` for an unknown
-        quote; 410 `quote_expired`; 409 `quote_consumed`; 409 `conflict` for another
-        provider; 404 `provider_unknown`; 503 `provider_not_configured`; 502
-        `provider_error`.
+        session until that ends. Needs permission `billing:write`. 404 `not_found`
+        for an unknown quote; 410 `quote_expired`; 409 `quote_consumed`; 409
+        `conflict` for another provider; 400 `currency_unsupported` for a sum that
+        the provider cannot charge; 404 `provider_unknown`; 503
+        `provider_not_configured`; 502 `provider_error`.
         """
         return self.execute_unary(
             request=request,
@@ -1818,8 +1829,8 @@ class BillingServiceClientSync(ConnectClientSync):
         timeout_ms: int | None = None,
     ) -> Subscription:
         """
-        Ends a subscription with its paid period. 404 `not_found`; 502
-        `provider_error`.
+        Ends a subscription with its paid period; one that the provider does not know
+        any more ends at once. 404 `not_found`; 502 `provider_error`.
         """
         return self.execute_unary(
             request=request,
@@ -2061,8 +2072,9 @@ class BillingServiceClientSync(ConnectClientSync):
         """
         Opens a session of the provider's customer portal, where invoices are seen and
         cards and subscriptions changed. Needs permission `billing:write`. 409
-        `conflict` when the provider knows neither the organization nor the caller;
-        404 `provider_unknown`; 503 `provider_not_configured`; 502 `provider_error`.
+        `conflict` when the provider knows neither the organization nor the caller, or
+        another organization has paid as the same customer; 404 `provider_unknown`; 503
+        `provider_not_configured`; 502 `provider_error`.
         """
         return self.execute_unary(
             request=request,

@@ -560,7 +560,9 @@ class CreateQuoteRequest(_message.Message):
     currency: _builtins.str
     """ISO 4217 code; the region's own currency when it is left out."""
     install_id: _builtins.str
-    """Id of an install of the organization: its plan times its quantity."""
+    """Id of an install of the organization: its plan as it was bought, times its
+    quantity.
+    """
     def __init__(
         self,
         *,

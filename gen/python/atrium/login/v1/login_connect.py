@@ -172,8 +172,10 @@ class LoginService(Protocol):
     async def disown_email(self, request: DisownEmailRequest, ctx: RequestContext[DisownEmailRequest, Empty], /) -> Empty:
         """
         Ends an account whose address was never confirmed, with the organizations
-        that have no other member, and frees the address: for the owner of a mailbox
-        that somebody else signed up with. The token is in every mail to such an
+        that have no other active member, and frees the address: for the owner of a
+        mailbox that somebody else signed up with. An organization it owned alone
+        passes to the active member with the role admin who joined first, else to the
+        active member who joined first. The token is in every mail to such an
         address, valid for 7 days and once. Public. 400 `validation_error` without
         token, 401 `unauthorized` for one that is wrong, used or expired, 409
         `conflict` for a confirmed account.
@@ -838,8 +840,10 @@ class LoginServiceClient(ConnectClient):
     ) -> Empty:
         """
         Ends an account whose address was never confirmed, with the organizations
-        that have no other member, and frees the address: for the owner of a mailbox
-        that somebody else signed up with. The token is in every mail to such an
+        that have no other active member, and frees the address: for the owner of a
+        mailbox that somebody else signed up with. An organization it owned alone
+        passes to the active member with the role admin who joined first, else to the
+        active member who joined first. The token is in every mail to such an
         address, valid for 7 days and once. Public. 400 `validation_error` without
         token, 401 `unauthorized` for one that is wrong, used or expired, 409
         `conflict` for a confirmed account.
@@ -1066,8 +1070,10 @@ class LoginServiceSync(Protocol):
     def disown_email(self, request: DisownEmailRequest, ctx: RequestContext[DisownEmailRequest, Empty], /) -> Empty:
         """
         Ends an account whose address was never confirmed, with the organizations
-        that have no other member, and frees the address: for the owner of a mailbox
-        that somebody else signed up with. The token is in every mail to such an
+        that have no other active member, and frees the address: for the owner of a
+        mailbox that somebody else signed up with. An organization it owned alone
+        passes to the active member with the role admin who joined first, else to the
+        active member who joined first. The token is in every mail to such an
         address, valid for 7 days and once. Public. 400 `validation_error` without
         token, 401 `unauthorized` for one that is wrong, used or expired, 409
         `conflict` for a confirmed account.
@@ -1730,8 +1736,10 @@ class LoginServiceClientSync(ConnectClientSync):
     ) -> Empty:
         """
         Ends an account whose address was never confirmed, with the organizations
-        that have no other member, and frees the address: for the owner of a mailbox
-        that somebody else signed up with. The token is in every mail to such an
+        that have no other active member, and frees the address: for the owner of a
+        mailbox that somebody else signed up with. An organization it owned alone
+        passes to the active member with the role admin who joined first, else to the
+        active member who joined first. The token is in every mail to such an
         address, valid for 7 days and once. Public. 400 `validation_error` without
         token, 401 `unauthorized` for one that is wrong, used or expired, 409
         `conflict` for a confirmed account.

@@ -222,6 +222,7 @@ class SendMagicLinkRequest(_message.Message):
     EMAIL_FIELD_NUMBER: _builtins.int
     ORG_UUID_FIELD_NUMBER: _builtins.int
     REDIRECT_TO_FIELD_NUMBER: _builtins.int
+    ORG_NAME_FIELD_NUMBER: _builtins.int
     email: _builtins.str
     """Email the link is mailed to."""
     org_uuid: _builtins.str
@@ -232,21 +233,30 @@ class SendMagicLinkRequest(_message.Message):
     """
     redirect_to: _builtins.str
     """http(s) URL that is echoed at verify."""
+    org_name: _builtins.str
+    """Name of that organization, where its id is not known. An unknown name is as
+    none; `org_uuid` wins.
+    """
     def __init__(
         self,
         *,
         email: _builtins.str = ...,
         org_uuid: _builtins.str | None = ...,
         redirect_to: _builtins.str | None = ...,
+        org_name: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_org_uuid", b"_org_uuid", "_redirect_to", b"_redirect_to", "org_uuid", b"org_uuid", "redirect_to", b"redirect_to"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_org_name", b"_org_name", "_org_uuid", b"_org_uuid", "_redirect_to", b"_redirect_to", "org_name", b"org_name", "org_uuid", b"org_uuid", "redirect_to", b"redirect_to"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_org_uuid", b"_org_uuid", "_redirect_to", b"_redirect_to", "email", b"email", "org_uuid", b"org_uuid", "redirect_to", b"redirect_to"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_org_name", b"_org_name", "_org_uuid", b"_org_uuid", "_redirect_to", b"_redirect_to", "email", b"email", "org_name", b"org_name", "org_uuid", b"org_uuid", "redirect_to", b"redirect_to"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__org_name: _TypeAlias = _typing.Literal["org_name"]  # noqa: Y015
+    _WhichOneofArgType__org_name: _TypeAlias = _typing.Literal["_org_name", b"_org_name"]  # noqa: Y015
     _WhichOneofReturnType__org_uuid: _TypeAlias = _typing.Literal["org_uuid"]  # noqa: Y015
     _WhichOneofArgType__org_uuid: _TypeAlias = _typing.Literal["_org_uuid", b"_org_uuid"]  # noqa: Y015
     _WhichOneofReturnType__redirect_to: _TypeAlias = _typing.Literal["redirect_to"]  # noqa: Y015
     _WhichOneofArgType__redirect_to: _TypeAlias = _typing.Literal["_redirect_to", b"_redirect_to"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__org_name) -> _WhichOneofReturnType__org_name | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__org_uuid) -> _WhichOneofReturnType__org_uuid | None: ...
     @_typing.overload
@@ -1060,6 +1070,7 @@ class VerifyOtpRequest(_message.Message):
     CODE_FIELD_NUMBER: _builtins.int
     APP_UUID_FIELD_NUMBER: _builtins.int
     ORG_UUID_FIELD_NUMBER: _builtins.int
+    ORG_NAME_FIELD_NUMBER: _builtins.int
     email: _builtins.str
     """Email the code was mailed to."""
     code: _builtins.str
@@ -1070,6 +1081,10 @@ class VerifyOtpRequest(_message.Message):
     """Organization to act in, for its members: a code joins none. Left out: the
     one last used.
     """
+    org_name: _builtins.str
+    """Name of that organization, where its id is not known. An unknown name is as
+    none; `org_uuid` wins.
+    """
     def __init__(
         self,
         *,
@@ -1077,17 +1092,22 @@ class VerifyOtpRequest(_message.Message):
         code: _builtins.str = ...,
         app_uuid: _builtins.str | None = ...,
         org_uuid: _builtins.str | None = ...,
+        org_name: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_app_uuid", b"_app_uuid", "_org_uuid", b"_org_uuid", "app_uuid", b"app_uuid", "org_uuid", b"org_uuid"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_app_uuid", b"_app_uuid", "_org_name", b"_org_name", "_org_uuid", b"_org_uuid", "app_uuid", b"app_uuid", "org_name", b"org_name", "org_uuid", b"org_uuid"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_app_uuid", b"_app_uuid", "_org_uuid", b"_org_uuid", "app_uuid", b"app_uuid", "code", b"code", "email", b"email", "org_uuid", b"org_uuid"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_app_uuid", b"_app_uuid", "_org_name", b"_org_name", "_org_uuid", b"_org_uuid", "app_uuid", b"app_uuid", "code", b"code", "email", b"email", "org_name", b"org_name", "org_uuid", b"org_uuid"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__app_uuid: _TypeAlias = _typing.Literal["app_uuid"]  # noqa: Y015
     _WhichOneofArgType__app_uuid: _TypeAlias = _typing.Literal["_app_uuid", b"_app_uuid"]  # noqa: Y015
+    _WhichOneofReturnType__org_name: _TypeAlias = _typing.Literal["org_name"]  # noqa: Y015
+    _WhichOneofArgType__org_name: _TypeAlias = _typing.Literal["_org_name", b"_org_name"]  # noqa: Y015
     _WhichOneofReturnType__org_uuid: _TypeAlias = _typing.Literal["org_uuid"]  # noqa: Y015
     _WhichOneofArgType__org_uuid: _TypeAlias = _typing.Literal["_org_uuid", b"_org_uuid"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__app_uuid) -> _WhichOneofReturnType__app_uuid | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__org_name) -> _WhichOneofReturnType__org_name | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__org_uuid) -> _WhichOneofReturnType__org_uuid | None: ...
 

@@ -53,7 +53,8 @@ class BuyerService(Protocol):
     async def get_app(self, request: GetAppRequest, ctx: RequestContext[GetAppRequest, App], /) -> App:
         """
         Reads an app by its slug. One that is not published is 404 `app_not_found`
-        but for its owners and platform admins.
+        but for its administrators, members of the publishing organization and
+        platform admins.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -264,7 +265,8 @@ class BuyerServiceClient(ConnectClient):
     ) -> App:
         """
         Reads an app by its slug. One that is not published is 404 `app_not_found`
-        but for its owners and platform admins.
+        but for its administrators, members of the publishing organization and
+        platform admins.
         """
         return await self.execute_unary(
             request=request,
@@ -423,7 +425,8 @@ class BuyerServiceSync(Protocol):
     def get_app(self, request: GetAppRequest, ctx: RequestContext[GetAppRequest, App], /) -> App:
         """
         Reads an app by its slug. One that is not published is 404 `app_not_found`
-        but for its owners and platform admins.
+        but for its administrators, members of the publishing organization and
+        platform admins.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -632,7 +635,8 @@ class BuyerServiceClientSync(ConnectClientSync):
     ) -> App:
         """
         Reads an app by its slug. One that is not published is 404 `app_not_found`
-        but for its owners and platform admins.
+        but for its administrators, members of the publishing organization and
+        platform admins.
         """
         return self.execute_unary(
             request=request,

@@ -501,7 +501,7 @@ class AppList(_message.Message):
     """
     @_builtins.property
     def data(self) -> _containers.RepeatedCompositeFieldContainer[Global___App]:
-        """The apps, as their owners see them."""
+        """The apps, each as the caller sees it."""
 
     def __init__(
         self,

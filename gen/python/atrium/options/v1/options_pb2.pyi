@@ -401,6 +401,8 @@ class Rest(_message.Message):
     OPTIONAL_BODY_FIELD_NUMBER: _builtins.int
     ERROR_TITLE_FIELD_NUMBER: _builtins.int
     BY_REQUEST_FIELD_NUMBER: _builtins.int
+    ETAG_FIELD_NUMBER: _builtins.int
+    IF_MATCH_FIELD_NUMBER: _builtins.int
     status: _builtins.int
     """Status of success; 200 when 0."""
     media_type: _builtins.str
@@ -415,6 +417,14 @@ class Rest(_message.Message):
     """Title of the page that a browser gets for an error: people open this rpc
     themselves, and a client that prefers `text/html` gets a page in place of JSON.
     Empty: errors are JSON whatever `Accept` says.
+    """
+    etag: _builtins.bool
+    """The answer has an `ETag`, and a GET that names it in `If-None-Match` is 304
+    without a body.
+    """
+    if_match: _builtins.bool
+    """`If-Match` makes the call conditional: it is refused unless the header names
+    the present version.
     """
     @_builtins.property
     def alternatives(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
@@ -444,10 +454,12 @@ class Rest(_message.Message):
         optional_body: _builtins.bool = ...,
         error_title: _builtins.str = ...,
         by_request: _abc.Iterable[_builtins.str] | None = ...,
+        etag: _builtins.bool = ...,
+        if_match: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["alternatives", b"alternatives", "by_request", b"by_request", "consumes", b"consumes", "error_title", b"error_title", "media_type", b"media_type", "no_store", b"no_store", "optional_body", b"optional_body", "status", b"status"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["alternatives", b"alternatives", "by_request", b"by_request", "consumes", b"consumes", "error_title", b"error_title", "etag", b"etag", "if_match", b"if_match", "media_type", b"media_type", "no_store", b"no_store", "optional_body", b"optional_body", "status", b"status"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -84,7 +84,8 @@ class RbacService(Protocol):
         """
         Adds a role to the caller's organization. Admins; nobody grants above their
         own power (403 `forbidden`). 400 `permission_not_found`, 409
-        `role_name_taken`.
+        `role_name_taken`, 409 `conflict` where the organization has 1,000 roles of
+        its own.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -387,7 +388,8 @@ class RbacServiceClient(ConnectClient):
         """
         Adds a role to the caller's organization. Admins; nobody grants above their
         own power (403 `forbidden`). 400 `permission_not_found`, 409
-        `role_name_taken`.
+        `role_name_taken`, 409 `conflict` where the organization has 1,000 roles of
+        its own.
         """
         return await self.execute_unary(
             request=request,
@@ -500,7 +502,8 @@ class RbacServiceSync(Protocol):
         """
         Adds a role to the caller's organization. Admins; nobody grants above their
         own power (403 `forbidden`). 400 `permission_not_found`, 409
-        `role_name_taken`.
+        `role_name_taken`, 409 `conflict` where the organization has 1,000 roles of
+        its own.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -801,7 +804,8 @@ class RbacServiceClientSync(ConnectClientSync):
         """
         Adds a role to the caller's organization. Admins; nobody grants above their
         own power (403 `forbidden`). 400 `permission_not_found`, 409
-        `role_name_taken`.
+        `role_name_taken`, 409 `conflict` where the organization has 1,000 roles of
+        its own.
         """
         return self.execute_unary(
             request=request,

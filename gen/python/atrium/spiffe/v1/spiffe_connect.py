@@ -60,9 +60,11 @@ class SpiffeService(Protocol):
         """
         Issues an SVID to a service identity of the caller's organization. The answer
         alone shows certificate and private key. An automation token or an SVID gets
-        one for its own identity without admin and elevation. 404 `not_found` for an unknown
-        identity; 400 `validation_error` for a SPIFFE id outside the trust domain or
-        another identity's; 403 `step_up_required`.
+        one for its own identity without admin and elevation: with the identity's own
+        SPIFFE id, or one that an active SVID has which an administrator issued to the
+        identity (403 `forbidden` for others). 404 `not_found` for an unknown identity;
+        400 `validation_error` for a SPIFFE id outside the trust domain or another
+        identity's; 403 `step_up_required`.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -308,9 +310,11 @@ class SpiffeServiceClient(ConnectClient):
         """
         Issues an SVID to a service identity of the caller's organization. The answer
         alone shows certificate and private key. An automation token or an SVID gets
-        one for its own identity without admin and elevation. 404 `not_found` for an unknown
-        identity; 400 `validation_error` for a SPIFFE id outside the trust domain or
-        another identity's; 403 `step_up_required`.
+        one for its own identity without admin and elevation: with the identity's own
+        SPIFFE id, or one that an active SVID has which an administrator issued to the
+        identity (403 `forbidden` for others). 404 `not_found` for an unknown identity;
+        400 `validation_error` for a SPIFFE id outside the trust domain or another
+        identity's; 403 `step_up_required`.
         """
         return await self.execute_unary(
             request=request,
@@ -476,9 +480,11 @@ class SpiffeServiceSync(Protocol):
         """
         Issues an SVID to a service identity of the caller's organization. The answer
         alone shows certificate and private key. An automation token or an SVID gets
-        one for its own identity without admin and elevation. 404 `not_found` for an unknown
-        identity; 400 `validation_error` for a SPIFFE id outside the trust domain or
-        another identity's; 403 `step_up_required`.
+        one for its own identity without admin and elevation: with the identity's own
+        SPIFFE id, or one that an active SVID has which an administrator issued to the
+        identity (403 `forbidden` for others). 404 `not_found` for an unknown identity;
+        400 `validation_error` for a SPIFFE id outside the trust domain or another
+        identity's; 403 `step_up_required`.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -722,9 +728,11 @@ class SpiffeServiceClientSync(ConnectClientSync):
         """
         Issues an SVID to a service identity of the caller's organization. The answer
         alone shows certificate and private key. An automation token or an SVID gets
-        one for its own identity without admin and elevation. 404 `not_found` for an unknown
-        identity; 400 `validation_error` for a SPIFFE id outside the trust domain or
-        another identity's; 403 `step_up_required`.
+        one for its own identity without admin and elevation: with the identity's own
+        SPIFFE id, or one that an active SVID has which an administrator issued to the
+        identity (403 `forbidden` for others). 404 `not_found` for an unknown identity;
+        400 `validation_error` for a SPIFFE id outside the trust domain or another
+        identity's; 403 `step_up_required`.
         """
         return self.execute_unary(
             request=request,

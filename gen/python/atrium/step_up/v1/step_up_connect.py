@@ -46,18 +46,21 @@ class StepUpService(Protocol):
     async def create_challenge(self, request: CreateChallengeRequest, ctx: RequestContext[CreateChallengeRequest, CreateChallengeResponse], /) -> CreateChallengeResponse:
         """
         Asks for a challenge, valid for 300 seconds (`magic_link`: 900, and the link
-        is mailed), bound to the session. 400 `bad_request` for an unknown method or
-        `totp` without an active factor, 429 `too_many_attempts`.
+        is mailed), bound to the session. A new one by `magic_link` replaces those of
+        the session that are unanswered, and counts in the mail limit of the address
+        (429 `rate_limited`). 400 `bad_request` for an unknown method or `totp`
+        without an active factor, 429 `too_many_attempts`.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def verify_challenge(self, request: VerifyChallengeRequest, ctx: RequestContext[VerifyChallengeRequest, VerifyChallengeResponse], /) -> VerifyChallengeResponse:
         """
         Answers a challenge and gets the elevated token: a complete access token,
-        valid for 900 seconds, that dies with the session. 400 `invalid_code` for a
-        wrong answer, whatever the method, 400 `expired_challenge`, 404 `not_found`
-        for a challenge of nobody or of another session, 410 `challenge_gone` for one
-        already consumed, 429 `too_many_attempts`.
+        valid for 900 seconds and no longer than the session, that dies with the
+        session. 400 `invalid_code` for a wrong answer, whatever the method, 400
+        `expired_challenge`, 404 `not_found` for a challenge of nobody or of another
+        session, 410 `challenge_gone` for one already consumed or replaced, 429
+        `too_many_attempts`.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -166,8 +169,10 @@ class StepUpServiceClient(ConnectClient):
     ) -> CreateChallengeResponse:
         """
         Asks for a challenge, valid for 300 seconds (`magic_link`: 900, and the link
-        is mailed), bound to the session. 400 `bad_request` for an unknown method or
-        `totp` without an active factor, 429 `too_many_attempts`.
+        is mailed), bound to the session. A new one by `magic_link` replaces those of
+        the session that are unanswered, and counts in the mail limit of the address
+        (429 `rate_limited`). 400 `bad_request` for an unknown method or `totp`
+        without an active factor, 429 `too_many_attempts`.
         """
         return await self.execute_unary(
             request=request,
@@ -191,10 +196,11 @@ class StepUpServiceClient(ConnectClient):
     ) -> VerifyChallengeResponse:
         """
         Answers a challenge and gets the elevated token: a complete access token,
-        valid for 900 seconds, that dies with the session. 400 `invalid_code` for a
-        wrong answer, whatever the method, 400 `expired_challenge`, 404 `not_found`
-        for a challenge of nobody or of another session, 410 `challenge_gone` for one
-        already consumed, 429 `too_many_attempts`.
+        valid for 900 seconds and no longer than the session, that dies with the
+        session. 400 `invalid_code` for a wrong answer, whatever the method, 400
+        `expired_challenge`, 404 `not_found` for a challenge of nobody or of another
+        session, 410 `challenge_gone` for one already consumed or replaced, 429
+        `too_many_attempts`.
         """
         return await self.execute_unary(
             request=request,
@@ -244,18 +250,21 @@ class StepUpServiceSync(Protocol):
     def create_challenge(self, request: CreateChallengeRequest, ctx: RequestContext[CreateChallengeRequest, CreateChallengeResponse], /) -> CreateChallengeResponse:
         """
         Asks for a challenge, valid for 300 seconds (`magic_link`: 900, and the link
-        is mailed), bound to the session. 400 `bad_request` for an unknown method or
-        `totp` without an active factor, 429 `too_many_attempts`.
+        is mailed), bound to the session. A new one by `magic_link` replaces those of
+        the session that are unanswered, and counts in the mail limit of the address
+        (429 `rate_limited`). 400 `bad_request` for an unknown method or `totp`
+        without an active factor, 429 `too_many_attempts`.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     def verify_challenge(self, request: VerifyChallengeRequest, ctx: RequestContext[VerifyChallengeRequest, VerifyChallengeResponse], /) -> VerifyChallengeResponse:
         """
         Answers a challenge and gets the elevated token: a complete access token,
-        valid for 900 seconds, that dies with the session. 400 `invalid_code` for a
-        wrong answer, whatever the method, 400 `expired_challenge`, 404 `not_found`
-        for a challenge of nobody or of another session, 410 `challenge_gone` for one
-        already consumed, 429 `too_many_attempts`.
+        valid for 900 seconds and no longer than the session, that dies with the
+        session. 400 `invalid_code` for a wrong answer, whatever the method, 400
+        `expired_challenge`, 404 `not_found` for a challenge of nobody or of another
+        session, 410 `challenge_gone` for one already consumed or replaced, 429
+        `too_many_attempts`.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -362,8 +371,10 @@ class StepUpServiceClientSync(ConnectClientSync):
     ) -> CreateChallengeResponse:
         """
         Asks for a challenge, valid for 300 seconds (`magic_link`: 900, and the link
-        is mailed), bound to the session. 400 `bad_request` for an unknown method or
-        `totp` without an active factor, 429 `too_many_attempts`.
+        is mailed), bound to the session. A new one by `magic_link` replaces those of
+        the session that are unanswered, and counts in the mail limit of the address
+        (429 `rate_limited`). 400 `bad_request` for an unknown method or `totp`
+        without an active factor, 429 `too_many_attempts`.
         """
         return self.execute_unary(
             request=request,
@@ -387,10 +398,11 @@ class StepUpServiceClientSync(ConnectClientSync):
     ) -> VerifyChallengeResponse:
         """
         Answers a challenge and gets the elevated token: a complete access token,
-        valid for 900 seconds, that dies with the session. 400 `invalid_code` for a
-        wrong answer, whatever the method, 400 `expired_challenge`, 404 `not_found`
-        for a challenge of nobody or of another session, 410 `challenge_gone` for one
-        already consumed, 429 `too_many_attempts`.
+        valid for 900 seconds and no longer than the session, that dies with the
+        session. 400 `invalid_code` for a wrong answer, whatever the method, 400
+        `expired_challenge`, 404 `not_found` for a challenge of nobody or of another
+        session, 410 `challenge_gone` for one already consumed or replaced, 429
+        `too_many_attempts`.
         """
         return self.execute_unary(
             request=request,

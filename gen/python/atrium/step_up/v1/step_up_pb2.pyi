@@ -139,7 +139,7 @@ class VerifyChallengeResponse(_message.Message):
     `Authorization: Bearer`.
     """
     expires_in: _builtins.int
-    """Its lifetime in seconds: 900."""
+    """Its lifetime in seconds: 900, less where the session ends sooner."""
     def __init__(
         self,
         *,

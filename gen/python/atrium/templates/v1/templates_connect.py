@@ -87,7 +87,7 @@ class TemplatesService(Protocol):
         """
         Makes a template. 400 `invalid_template` for a placeholder where it cannot be
         escaped safely: script, style, comments, `on*` attributes, unquoted
-        attribute values, names.
+        attribute values, names; also for a body with more than 500 levels of elements.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -108,7 +108,8 @@ class TemplatesService(Protocol):
         """
         Fills a template. 404 `template_not_found`; 400 `invalid_format`; 422
         `missing_variable` naming it; 413 `payload_too_large` for a result over 5
-        MiB.
+        MiB; 400 `invalid_template` for a body whose elements have too many levels for
+        text, which was stored before that was refused.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -452,7 +453,7 @@ class TemplatesServiceClient(ConnectClient):
         """
         Makes a template. 400 `invalid_template` for a placeholder where it cannot be
         escaped safely: script, style, comments, `on*` attributes, unquoted
-        attribute values, names.
+        attribute values, names; also for a body with more than 500 levels of elements.
         """
         return await self.execute_unary(
             request=request,
@@ -524,7 +525,8 @@ class TemplatesServiceClient(ConnectClient):
         """
         Fills a template. 404 `template_not_found`; 400 `invalid_format`; 422
         `missing_variable` naming it; 413 `payload_too_large` for a result over 5
-        MiB.
+        MiB; 400 `invalid_template` for a body whose elements have too many levels for
+        text, which was stored before that was refused.
         """
         return await self.execute_unary(
             request=request,
@@ -611,7 +613,7 @@ class TemplatesServiceSync(Protocol):
         """
         Makes a template. 400 `invalid_template` for a placeholder where it cannot be
         escaped safely: script, style, comments, `on*` attributes, unquoted
-        attribute values, names.
+        attribute values, names; also for a body with more than 500 levels of elements.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -632,7 +634,8 @@ class TemplatesServiceSync(Protocol):
         """
         Fills a template. 404 `template_not_found`; 400 `invalid_format`; 422
         `missing_variable` naming it; 413 `payload_too_large` for a result over 5
-        MiB.
+        MiB; 400 `invalid_template` for a body whose elements have too many levels for
+        text, which was stored before that was refused.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -974,7 +977,7 @@ class TemplatesServiceClientSync(ConnectClientSync):
         """
         Makes a template. 400 `invalid_template` for a placeholder where it cannot be
         escaped safely: script, style, comments, `on*` attributes, unquoted
-        attribute values, names.
+        attribute values, names; also for a body with more than 500 levels of elements.
         """
         return self.execute_unary(
             request=request,
@@ -1046,7 +1049,8 @@ class TemplatesServiceClientSync(ConnectClientSync):
         """
         Fills a template. 404 `template_not_found`; 400 `invalid_format`; 422
         `missing_variable` naming it; 413 `payload_too_large` for a result over 5
-        MiB.
+        MiB; 400 `invalid_template` for a body whose elements have too many levels for
+        text, which was stored before that was refused.
         """
         return self.execute_unary(
             request=request,

@@ -77,7 +77,7 @@ class UsersService(Protocol):
         """
         Answers a person's picture as PNG, JPEG or WebP, a generated PNG where none
         was set, with `ETag` and `X-Content-Type-Options: nosniff`. 404
-        `user_not_found` for a person the caller shares no organization with.
+        `user_not_found` for a person who is no member of the caller's organization.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -537,7 +537,7 @@ class UsersServiceClient(ConnectClient):
         """
         Answers a person's picture as PNG, JPEG or WebP, a generated PNG where none
         was set, with `ETag` and `X-Content-Type-Options: nosniff`. 404
-        `user_not_found` for a person the caller shares no organization with.
+        `user_not_found` for a person who is no member of the caller's organization.
         """
         return await self.execute_unary(
             request=request,
@@ -903,7 +903,7 @@ class UsersServiceSync(Protocol):
         """
         Answers a person's picture as PNG, JPEG or WebP, a generated PNG where none
         was set, with `ETag` and `X-Content-Type-Options: nosniff`. 404
-        `user_not_found` for a person the caller shares no organization with.
+        `user_not_found` for a person who is no member of the caller's organization.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -1361,7 +1361,7 @@ class UsersServiceClientSync(ConnectClientSync):
         """
         Answers a person's picture as PNG, JPEG or WebP, a generated PNG where none
         was set, with `ETag` and `X-Content-Type-Options: nosniff`. 404
-        `user_not_found` for a person the caller shares no organization with.
+        `user_not_found` for a person who is no member of the caller's organization.
         """
         return self.execute_unary(
             request=request,

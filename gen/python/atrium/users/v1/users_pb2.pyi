@@ -571,7 +571,9 @@ class Invitation(_message.Message):
     role: _builtins.str
     """Name of that role."""
     status: _builtins.str
-    """`pending`, `accepted`, `expired`, `withdrawn` or `replaced`."""
+    """`pending`, `accepted`, `expired`, `withdrawn` or `replaced`; `withdrawn` also
+    while its sender could not grant the role, so that nobody can accept it.
+    """
     invited_by: _builtins.str
     """user_uuid of the person who invited; null where a credential did."""
     @_builtins.property

@@ -91,7 +91,8 @@ type AuthEventsServiceClient interface {
 	// at the last event. `verify-audit` proves such a file without the service.
 	ExportAuditEvents(context.Context, *v1.ExportAuditEventsRequest) (*connect.ServerStreamForClient[httpbody.HttpBody], error)
 	// Removes the payloads of events older than the organization's retention
-	// window; their hashes stay, so that the chain remains provable.
+	// window; their hashes stay, so that the chain remains provable. 409 `conflict`
+	// while the chain does not verify.
 	PurgeAuthEvents(context.Context, *v1.PurgeAuthEventsRequest) (*v1.PurgeAuthEventsResponse, error)
 	// Walks the hash chain of an organization's log and checks its signed head.
 	VerifyAuditEvents(context.Context, *v1.VerifyAuditEventsRequest) (*v1.VerifyAuditEventsResponse, error)
@@ -276,7 +277,8 @@ type AuthEventsServiceHandler interface {
 	// at the last event. `verify-audit` proves such a file without the service.
 	ExportAuditEvents(context.Context, *v1.ExportAuditEventsRequest, *connect.ServerStream[httpbody.HttpBody]) error
 	// Removes the payloads of events older than the organization's retention
-	// window; their hashes stay, so that the chain remains provable.
+	// window; their hashes stay, so that the chain remains provable. 409 `conflict`
+	// while the chain does not verify.
 	PurgeAuthEvents(context.Context, *v1.PurgeAuthEventsRequest) (*v1.PurgeAuthEventsResponse, error)
 	// Walks the hash chain of an organization's log and checks its signed head.
 	VerifyAuditEvents(context.Context, *v1.VerifyAuditEventsRequest) (*v1.VerifyAuditEventsResponse, error)

@@ -110,13 +110,15 @@ type BillingServiceClient interface {
 	PreviewPrice(context.Context, *v1.PreviewPriceRequest) (*v1.PricePreview, error)
 	// Makes a signed quote for the region of the caller's address, good for 15
 	// minutes. 404 `price_not_found`; 404 `install_not_found`; 400
-	// `currency_unsupported`.
+	// `currency_unsupported`; 400 `invalid_plan` for an install whose plan is not
+	// known any more.
 	CreateQuote(context.Context, *v1.CreateQuoteRequest) (*v1.Quote, error)
 	// Opens a checkout at the provider for a quote; the same quote gives the same
-	// session. Needs permission `billing:write`. 404 `not_found` for an unknown
-	// quote; 410 `quote_expired`; 409 `quote_consumed`; 409 `conflict` for another
-	// provider; 404 `provider_unknown`; 503 `provider_not_configured`; 502
-	// `provider_error`.
+	// session until that ends. Needs permission `billing:write`. 404 `not_found`
+	// for an unknown quote; 410 `quote_expired`; 409 `quote_consumed`; 409
+	// `conflict` for another provider; 400 `currency_unsupported` for a sum that
+	// the provider cannot charge; 404 `provider_unknown`; 503
+	// `provider_not_configured`; 502 `provider_error`.
 	CreateCheckoutSession(context.Context, *v1.CreateCheckoutSessionRequest) (*v1.CheckoutSession, error)
 	// Lists the organization's payments, newest first. Needs permission
 	// `billing:read`.
@@ -138,8 +140,8 @@ type BillingServiceClient interface {
 	ReceiveProviderEvent(context.Context, *v1.ReceiveProviderEventRequest) (*v1.ReceiveProviderEventResponse, error)
 	// Lists the organization's subscriptions, newest first.
 	ListSubscriptions(context.Context, *v1.ListSubscriptionsRequest) (*v1.ListSubscriptionsResponse, error)
-	// Ends a subscription with its paid period. 404 `not_found`; 502
-	// `provider_error`.
+	// Ends a subscription with its paid period; one that the provider does not know
+	// any more ends at once. 404 `not_found`; 502 `provider_error`.
 	CancelSubscription(context.Context, *v1.CancelSubscriptionRequest) (*v1.Subscription, error)
 	// Lists prices, newest first.
 	ListPrices(context.Context, *v1.ListPricesRequest) (*v1.ListPricesResponse, error)
@@ -163,8 +165,9 @@ type BillingServiceClient interface {
 	GetUsage(context.Context, *v1.GetUsageRequest) (*v1.Usage, error)
 	// Opens a session of the provider's customer portal, where invoices are seen and
 	// cards and subscriptions changed. Needs permission `billing:write`. 409
-	// `conflict` when the provider knows neither the organization nor the caller;
-	// 404 `provider_unknown`; 503 `provider_not_configured`; 502 `provider_error`.
+	// `conflict` when the provider knows neither the organization nor the caller, or
+	// another organization has paid as the same customer; 404 `provider_unknown`; 503
+	// `provider_not_configured`; 502 `provider_error`.
 	CreatePortalSession(context.Context, *v1.CreatePortalSessionRequest) (*v1.PortalSession, error)
 	// Lists payments that granted nothing, because they belong to no purchase or
 	// are not of the quoted sum; newest first. They are kept until they are
@@ -578,13 +581,15 @@ type BillingServiceHandler interface {
 	PreviewPrice(context.Context, *v1.PreviewPriceRequest) (*v1.PricePreview, error)
 	// Makes a signed quote for the region of the caller's address, good for 15
 	// minutes. 404 `price_not_found`; 404 `install_not_found`; 400
-	// `currency_unsupported`.
+	// `currency_unsupported`; 400 `invalid_plan` for an install whose plan is not
+	// known any more.
 	CreateQuote(context.Context, *v1.CreateQuoteRequest) (*v1.Quote, error)
 	// Opens a checkout at the provider for a quote; the same quote gives the same
-	// session. Needs permission `billing:write`. 404 `not_found` for an unknown
-	// quote; 410 `quote_expired`; 409 `quote_consumed`; 409 `conflict` for another
-	// provider; 404 `provider_unknown`; 503 `provider_not_configured`; 502
-	// `provider_error`.
+	// session until that ends. Needs permission `billing:write`. 404 `not_found`
+	// for an unknown quote; 410 `quote_expired`; 409 `quote_consumed`; 409
+	// `conflict` for another provider; 400 `currency_unsupported` for a sum that
+	// the provider cannot charge; 404 `provider_unknown`; 503
+	// `provider_not_configured`; 502 `provider_error`.
 	CreateCheckoutSession(context.Context, *v1.CreateCheckoutSessionRequest) (*v1.CheckoutSession, error)
 	// Lists the organization's payments, newest first. Needs permission
 	// `billing:read`.
@@ -606,8 +611,8 @@ type BillingServiceHandler interface {
 	ReceiveProviderEvent(context.Context, *v1.ReceiveProviderEventRequest) (*v1.ReceiveProviderEventResponse, error)
 	// Lists the organization's subscriptions, newest first.
 	ListSubscriptions(context.Context, *v1.ListSubscriptionsRequest) (*v1.ListSubscriptionsResponse, error)
-	// Ends a subscription with its paid period. 404 `not_found`; 502
-	// `provider_error`.
+	// Ends a subscription with its paid period; one that the provider does not know
+	// any more ends at once. 404 `not_found`; 502 `provider_error`.
 	CancelSubscription(context.Context, *v1.CancelSubscriptionRequest) (*v1.Subscription, error)
 	// Lists prices, newest first.
 	ListPrices(context.Context, *v1.ListPricesRequest) (*v1.ListPricesResponse, error)
@@ -631,8 +636,9 @@ type BillingServiceHandler interface {
 	GetUsage(context.Context, *v1.GetUsageRequest) (*v1.Usage, error)
 	// Opens a session of the provider's customer portal, where invoices are seen and
 	// cards and subscriptions changed. Needs permission `billing:write`. 409
-	// `conflict` when the provider knows neither the organization nor the caller;
-	// 404 `provider_unknown`; 503 `provider_not_configured`; 502 `provider_error`.
+	// `conflict` when the provider knows neither the organization nor the caller, or
+	// another organization has paid as the same customer; 404 `provider_unknown`; 503
+	// `provider_not_configured`; 502 `provider_error`.
 	CreatePortalSession(context.Context, *v1.CreatePortalSessionRequest) (*v1.PortalSession, error)
 	// Lists payments that granted nothing, because they belong to no purchase or
 	// are not of the quoted sum; newest first. They are kept until they are

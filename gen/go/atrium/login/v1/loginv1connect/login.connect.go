@@ -149,8 +149,10 @@ type LoginServiceClient interface {
 	// days. Public. 401 `unauthorized` for a token that is wrong, used or expired.
 	ConfirmEmail(context.Context, *v1.ConfirmEmailRequest) (*emptypb.Empty, error)
 	// Ends an account whose address was never confirmed, with the organizations
-	// that have no other member, and frees the address: for the owner of a mailbox
-	// that somebody else signed up with. The token is in every mail to such an
+	// that have no other active member, and frees the address: for the owner of a
+	// mailbox that somebody else signed up with. An organization it owned alone
+	// passes to the active member with the role admin who joined first, else to the
+	// active member who joined first. The token is in every mail to such an
 	// address, valid for 7 days and once. Public. 400 `validation_error` without
 	// token, 401 `unauthorized` for one that is wrong, used or expired, 409
 	// `conflict` for a confirmed account.
@@ -541,8 +543,10 @@ type LoginServiceHandler interface {
 	// days. Public. 401 `unauthorized` for a token that is wrong, used or expired.
 	ConfirmEmail(context.Context, *v1.ConfirmEmailRequest) (*emptypb.Empty, error)
 	// Ends an account whose address was never confirmed, with the organizations
-	// that have no other member, and frees the address: for the owner of a mailbox
-	// that somebody else signed up with. The token is in every mail to such an
+	// that have no other active member, and frees the address: for the owner of a
+	// mailbox that somebody else signed up with. An organization it owned alone
+	// passes to the active member with the role admin who joined first, else to the
+	// active member who joined first. The token is in every mail to such an
 	// address, valid for 7 days and once. Public. 400 `validation_error` without
 	// token, 401 `unauthorized` for one that is wrong, used or expired, 409
 	// `conflict` for a confirmed account.

@@ -59,7 +59,8 @@ type BuyerServiceClient interface {
 	// newest.
 	BrowseApps(context.Context, *v1.BrowseAppsRequest) (*v1.BrowseAppsResponse, error)
 	// Reads an app by its slug. One that is not published is 404 `app_not_found`
-	// but for its owners and platform admins.
+	// but for its administrators, members of the publishing organization and
+	// platform admins.
 	GetApp(context.Context, *v1.GetAppRequest) (*v1.App, error)
 	// Installs a published app for the caller's organization. Answers at once with
 	// status `provisioning`; the publisher is told in the background. 404
@@ -217,7 +218,8 @@ type BuyerServiceHandler interface {
 	// newest.
 	BrowseApps(context.Context, *v1.BrowseAppsRequest) (*v1.BrowseAppsResponse, error)
 	// Reads an app by its slug. One that is not published is 404 `app_not_found`
-	// but for its owners and platform admins.
+	// but for its administrators, members of the publishing organization and
+	// platform admins.
 	GetApp(context.Context, *v1.GetAppRequest) (*v1.App, error)
 	// Installs a published app for the caller's organization. Answers at once with
 	// status `provisioning`; the publisher is told in the background. 404

@@ -78,7 +78,8 @@ type RbacServiceClient interface {
 	ListProductPermissions(context.Context, *v1.ListProductPermissionsRequest) (*v1.ListPermissionsResponse, error)
 	// Adds a role to the caller's organization. Admins; nobody grants above their
 	// own power (403 `forbidden`). 400 `permission_not_found`, 409
-	// `role_name_taken`.
+	// `role_name_taken`, 409 `conflict` where the organization has 1,000 roles of
+	// its own.
 	CreateProductRole(context.Context, *v1.CreateProductRoleRequest) (*v1.CreateProductRoleResponse, error)
 	// Lists the roles of an organization; version 2 of `GET /api/roles`.
 	ListProductRoles(context.Context, *v1.ListProductRolesRequest) (*v1.ListRolesResponse, error)
@@ -259,7 +260,8 @@ type RbacServiceHandler interface {
 	ListProductPermissions(context.Context, *v1.ListProductPermissionsRequest) (*v1.ListPermissionsResponse, error)
 	// Adds a role to the caller's organization. Admins; nobody grants above their
 	// own power (403 `forbidden`). 400 `permission_not_found`, 409
-	// `role_name_taken`.
+	// `role_name_taken`, 409 `conflict` where the organization has 1,000 roles of
+	// its own.
 	CreateProductRole(context.Context, *v1.CreateProductRoleRequest) (*v1.CreateProductRoleResponse, error)
 	// Lists the roles of an organization; version 2 of `GET /api/roles`.
 	ListProductRoles(context.Context, *v1.ListProductRolesRequest) (*v1.ListRolesResponse, error)

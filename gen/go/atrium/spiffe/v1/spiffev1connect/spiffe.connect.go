@@ -68,9 +68,11 @@ type SpiffeServiceClient interface {
 	GetTrustBundle(context.Context, *v1.GetTrustBundleRequest) (*v1.TrustBundle, error)
 	// Issues an SVID to a service identity of the caller's organization. The answer
 	// alone shows certificate and private key. An automation token or an SVID gets
-	// one for its own identity without admin and elevation. 404 `not_found` for an unknown
-	// identity; 400 `validation_error` for a SPIFFE id outside the trust domain or
-	// another identity's; 403 `step_up_required`.
+	// one for its own identity without admin and elevation: with the identity's own
+	// SPIFFE id, or one that an active SVID has which an administrator issued to the
+	// identity (403 `forbidden` for others). 404 `not_found` for an unknown identity;
+	// 400 `validation_error` for a SPIFFE id outside the trust domain or another
+	// identity's; 403 `step_up_required`.
 	IssueSvid(context.Context, *v1.IssueSvidRequest) (*v1.IssuedSvid, error)
 	// Issues a JWT-SVID: a JWT by which a workload proves its SPIFFE id to an audience.
 	// It is signed by the organization's own key for this and is not accepted as a
@@ -251,9 +253,11 @@ type SpiffeServiceHandler interface {
 	GetTrustBundle(context.Context, *v1.GetTrustBundleRequest) (*v1.TrustBundle, error)
 	// Issues an SVID to a service identity of the caller's organization. The answer
 	// alone shows certificate and private key. An automation token or an SVID gets
-	// one for its own identity without admin and elevation. 404 `not_found` for an unknown
-	// identity; 400 `validation_error` for a SPIFFE id outside the trust domain or
-	// another identity's; 403 `step_up_required`.
+	// one for its own identity without admin and elevation: with the identity's own
+	// SPIFFE id, or one that an active SVID has which an administrator issued to the
+	// identity (403 `forbidden` for others). 404 `not_found` for an unknown identity;
+	// 400 `validation_error` for a SPIFFE id outside the trust domain or another
+	// identity's; 403 `step_up_required`.
 	IssueSvid(context.Context, *v1.IssueSvidRequest) (*v1.IssuedSvid, error)
 	// Issues a JWT-SVID: a JWT by which a workload proves its SPIFFE id to an audience.
 	// It is signed by the organization's own key for this and is not accepted as a

@@ -48,14 +48,17 @@ const (
 // StepUpServiceClient is a client for the atrium.step_up.v1.StepUpService service.
 type StepUpServiceClient interface {
 	// Asks for a challenge, valid for 300 seconds (`magic_link`: 900, and the link
-	// is mailed), bound to the session. 400 `bad_request` for an unknown method or
-	// `totp` without an active factor, 429 `too_many_attempts`.
+	// is mailed), bound to the session. A new one by `magic_link` replaces those of
+	// the session that are unanswered, and counts in the mail limit of the address
+	// (429 `rate_limited`). 400 `bad_request` for an unknown method or `totp`
+	// without an active factor, 429 `too_many_attempts`.
 	CreateChallenge(context.Context, *v1.CreateChallengeRequest) (*v1.CreateChallengeResponse, error)
 	// Answers a challenge and gets the elevated token: a complete access token,
-	// valid for 900 seconds, that dies with the session. 400 `invalid_code` for a
-	// wrong answer, whatever the method, 400 `expired_challenge`, 404 `not_found`
-	// for a challenge of nobody or of another session, 410 `challenge_gone` for one
-	// already consumed, 429 `too_many_attempts`.
+	// valid for 900 seconds and no longer than the session, that dies with the
+	// session. 400 `invalid_code` for a wrong answer, whatever the method, 400
+	// `expired_challenge`, 404 `not_found` for a challenge of nobody or of another
+	// session, 410 `challenge_gone` for one already consumed or replaced, 429
+	// `too_many_attempts`.
 	VerifyChallenge(context.Context, *v1.VerifyChallengeRequest) (*v1.VerifyChallengeResponse, error)
 	// Tells whether the token presented is elevated.
 	GetStepUpStatus(context.Context, *v1.GetStepUpStatusRequest) (*v1.GetStepUpStatusResponse, error)
@@ -131,14 +134,17 @@ func (c *stepUpServiceClient) GetStepUpStatus(ctx context.Context, req *v1.GetSt
 // StepUpServiceHandler is an implementation of the atrium.step_up.v1.StepUpService service.
 type StepUpServiceHandler interface {
 	// Asks for a challenge, valid for 300 seconds (`magic_link`: 900, and the link
-	// is mailed), bound to the session. 400 `bad_request` for an unknown method or
-	// `totp` without an active factor, 429 `too_many_attempts`.
+	// is mailed), bound to the session. A new one by `magic_link` replaces those of
+	// the session that are unanswered, and counts in the mail limit of the address
+	// (429 `rate_limited`). 400 `bad_request` for an unknown method or `totp`
+	// without an active factor, 429 `too_many_attempts`.
 	CreateChallenge(context.Context, *v1.CreateChallengeRequest) (*v1.CreateChallengeResponse, error)
 	// Answers a challenge and gets the elevated token: a complete access token,
-	// valid for 900 seconds, that dies with the session. 400 `invalid_code` for a
-	// wrong answer, whatever the method, 400 `expired_challenge`, 404 `not_found`
-	// for a challenge of nobody or of another session, 410 `challenge_gone` for one
-	// already consumed, 429 `too_many_attempts`.
+	// valid for 900 seconds and no longer than the session, that dies with the
+	// session. 400 `invalid_code` for a wrong answer, whatever the method, 400
+	// `expired_challenge`, 404 `not_found` for a challenge of nobody or of another
+	// session, 410 `challenge_gone` for one already consumed or replaced, 429
+	// `too_many_attempts`.
 	VerifyChallenge(context.Context, *v1.VerifyChallengeRequest) (*v1.VerifyChallengeResponse, error)
 	// Tells whether the token presented is elevated.
 	GetStepUpStatus(context.Context, *v1.GetStepUpStatusRequest) (*v1.GetStepUpStatusResponse, error)

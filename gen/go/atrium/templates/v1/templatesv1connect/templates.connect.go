@@ -89,7 +89,7 @@ type TemplatesServiceClient interface {
 	GetTemplate(context.Context, *v1.TemplateRequest) (*v1.Template, error)
 	// Makes a template. 400 `invalid_template` for a placeholder where it cannot be
 	// escaped safely: script, style, comments, `on*` attributes, unquoted
-	// attribute values, names.
+	// attribute values, names; also for a body with more than 500 levels of elements.
 	CreateTemplate(context.Context, *v1.CreateTemplateRequest) (*v1.Template, error)
 	// Changes the members that are given. 404 `template_not_found`; 400
 	// `invalid_template`.
@@ -98,7 +98,8 @@ type TemplatesServiceClient interface {
 	DeleteTemplate(context.Context, *v1.TemplateRequest) (*v1.DeleteTemplateResponse, error)
 	// Fills a template. 404 `template_not_found`; 400 `invalid_format`; 422
 	// `missing_variable` naming it; 413 `payload_too_large` for a result over 5
-	// MiB.
+	// MiB; 400 `invalid_template` for a body whose elements have too many levels for
+	// text, which was stored before that was refused.
 	RenderTemplate(context.Context, *v1.RenderTemplateRequest) (*v1.RenderTemplateResponse, error)
 	// Makes a curriculum vitae, a printable HTML page.
 	GenerateCv(context.Context, *v1.GenerateCvRequest) (*v1.GenerateCvResponse, error)
@@ -320,7 +321,7 @@ type TemplatesServiceHandler interface {
 	GetTemplate(context.Context, *v1.TemplateRequest) (*v1.Template, error)
 	// Makes a template. 400 `invalid_template` for a placeholder where it cannot be
 	// escaped safely: script, style, comments, `on*` attributes, unquoted
-	// attribute values, names.
+	// attribute values, names; also for a body with more than 500 levels of elements.
 	CreateTemplate(context.Context, *v1.CreateTemplateRequest) (*v1.Template, error)
 	// Changes the members that are given. 404 `template_not_found`; 400
 	// `invalid_template`.
@@ -329,7 +330,8 @@ type TemplatesServiceHandler interface {
 	DeleteTemplate(context.Context, *v1.TemplateRequest) (*v1.DeleteTemplateResponse, error)
 	// Fills a template. 404 `template_not_found`; 400 `invalid_format`; 422
 	// `missing_variable` naming it; 413 `payload_too_large` for a result over 5
-	// MiB.
+	// MiB; 400 `invalid_template` for a body whose elements have too many levels for
+	// text, which was stored before that was refused.
 	RenderTemplate(context.Context, *v1.RenderTemplateRequest) (*v1.RenderTemplateResponse, error)
 	// Makes a curriculum vitae, a printable HTML page.
 	GenerateCv(context.Context, *v1.GenerateCvRequest) (*v1.GenerateCvResponse, error)

@@ -100,7 +100,7 @@ type UsersServiceClient interface {
 	SetUserRole(context.Context, *v1.SetUserRoleRequest) (*v1.StatusResponse, error)
 	// Answers a person's picture as PNG, JPEG or WebP, a generated PNG where none
 	// was set, with `ETag` and `X-Content-Type-Options: nosniff`. 404
-	// `user_not_found` for a person the caller shares no organization with.
+	// `user_not_found` for a person who is no member of the caller's organization.
 	GetPicture(context.Context, *v1.GetPictureRequest) (*httpbody.HttpBody, error)
 	// Changes a membership. `status` by admins, `is_owner` by owners with an
 	// elevated token (403 `step_up_required`). Deactivation ends the person's
@@ -469,7 +469,7 @@ type UsersServiceHandler interface {
 	SetUserRole(context.Context, *v1.SetUserRoleRequest) (*v1.StatusResponse, error)
 	// Answers a person's picture as PNG, JPEG or WebP, a generated PNG where none
 	// was set, with `ETag` and `X-Content-Type-Options: nosniff`. 404
-	// `user_not_found` for a person the caller shares no organization with.
+	// `user_not_found` for a person who is no member of the caller's organization.
 	GetPicture(context.Context, *v1.GetPictureRequest) (*httpbody.HttpBody, error)
 	// Changes a membership. `status` by admins, `is_owner` by owners with an
 	// elevated token (403 `step_up_required`). Deactivation ends the person's
