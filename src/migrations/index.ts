@@ -62,6 +62,7 @@ import { nextAttempts } from "./0102-next-attempts.ts";
 import { purchases } from "./0103-purchases.ts";
 import { organizationsByCreation } from "./0104-organizations-by-creation.ts";
 import { webhookSteps } from "./0105-webhook-steps.ts";
+import { svidIssuers } from "./0087-svid-issuers.ts";
 
 /** Every migration of every domain, in the order they run. Append only: a released migration never changes. */
 export const migrations: readonly MigrationObject[] = [
@@ -129,4 +130,5 @@ export const migrations: readonly MigrationObject[] = [
   purchases,
   organizationsByCreation,
   webhookSteps,
+  svidIssuers,
 ];

@@ -2,7 +2,7 @@ import type { Caller, RequestInfo } from "../../platform/caller.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import { actorOf, personActor, systemActor } from "../audit-record/index.ts";
 import type { Actor, AuditRecordWriter } from "../audit-record/index.ts";
-import type { Announce } from "./announce.ts";
+import type { Announce, Announcement } from "./announce.ts";
 import type { DataOf, EventRow } from "./row.ts";
 
 /** Who caused an event, and from where. */
@@ -93,13 +93,14 @@ export function createEvents(record: AuditRecordWriter, announce: Announce) {
   }
 
   async function announceTo<R extends EventRow>(tx: Tx, row: R, event: Occurrence<R>): Promise<void> {
-    const { orgUuid, data, appId, receivers = orgUuid === null ? [] : [orgUuid] } = event;
-    if (row.webhook === null || data === undefined) return;
-    await announce(tx, {
-      type: row.webhook,
-      appId,
-      events: receivers.map((receiver) => ({ orgUuid: receiver, data })),
-    });
+    if (row.webhook === null || event.data === undefined) return;
+    await announce(tx, { type: row.webhook, appId: event.appId, events: sentOf<R>(event) });
+  }
+
+  /** What webhooks receive of an event, by organization. */
+  function sentOf<R extends EventRow>(event: Occurrence<R>): Announcement["events"] {
+    const { orgUuid, data, receivers = orgUuid === null ? [] : [orgUuid] } = event;
+    return data === undefined ? [] : receivers.map((receiver) => ({ orgUuid: receiver, data }));
   }
 
   return {
@@ -114,16 +115,22 @@ export function createEvents(record: AuditRecordWriter, announce: Announce) {
       if (reads.length > 0) await record.appendAll(reads.map((read) => audited(row, row.audit, read)));
     },
 
-    /** Records events of one kind that happened in one transaction, in one statement. */
-    async emitEach<R extends EventRow & { audit: string; webhook: null }>(
+    /**
+     * Records events of one kind that happened in one transaction, in one statement, and sends them to the webhooks of
+     * their organizations in another.
+     */
+    async emitEach<R extends EventRow & { audit: string }>(
       tx: Tx,
       row: R,
       events: readonly Occurrence<R>[],
     ): Promise<void> {
+      if (events.length === 0) return;
       record.appendAllIn(
         tx,
         events.map((event) => audited(row, row.audit, event)),
       );
+      if (row.webhook === null) return;
+      await announce(tx, { type: row.webhook, events: events.flatMap((event) => sentOf<R>(event)) });
     },
 
     /** Sends an event to the webhooks of an organization alone. */

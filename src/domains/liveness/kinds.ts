@@ -123,7 +123,8 @@ export const KINDS = {
     dependsOn: (row, tokenId) => unlessLong([tokenId, row.identity_id, row.org_uuid], row.entitlements),
   }),
 
-  // `id` is the organization whose root issued it, `detail` its serial number.
+  // `id` is the organization whose root issued it, `detail` its serial number. That it is valid already was checked
+  // when the connection presented it.
   svid: kind<SvidRow>({
     rows: (asked, at) => `
       select q.n::int as n, ${identity.columns}, t.svid_id, t.spiffe_id,
@@ -131,8 +132,7 @@ export const KINDS = {
       from ${asked}
       cross join lateral (
         select svid_id, identity_id, spiffe_id, not_after from svids
-        where org_uuid = q.id and serial = q.detail and revoked_at is null
-          and not_before <= ${at} and not_after > ${at} limit 1) t
+        where org_uuid = q.id and serial = q.detail and revoked_at is null and not_after > ${at} limit 1) t
       cross join lateral (
         select expires_at from spiffe_roots where org_uuid = q.id and expires_at > ${at} limit 1) root
       ${identity.joins("t.identity_id")}

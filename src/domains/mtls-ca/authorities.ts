@@ -8,12 +8,13 @@ import type { Random } from "../../platform/random.ts";
 import { createRoot } from "../../platform/x509/authority.ts";
 import type { AuthorityAlgorithm } from "../../platform/x509/keys.ts";
 import { commonNameOnly } from "../../platform/x509/names.ts";
+import { wholeSeconds } from "../../platform/x509/validity.ts";
 import { causedBy, EVENTS } from "../event-catalogue/index.ts";
 import type { Events } from "../event-catalogue/index.ts";
 import * as store from "./authority-store.ts";
 import type { AuthorityRow } from "./authority-store.ts";
 import { mtlsCaErrors } from "./errors.ts";
-import { checkCommonName, DAY_MS, DEFAULT_DAYS, wholeSeconds } from "./rules.ts";
+import { checkCommonName, DAY_MS, DEFAULT_DAYS } from "./rules.ts";
 import { keyContext } from "./signers.ts";
 
 /** Dependencies of authorities. */

@@ -15,6 +15,7 @@ import type { JsonGeneralNames } from "../../platform/x509/library.ts";
 import { commonNameOnly } from "../../platform/x509/names.ts";
 import { toPem } from "../../platform/x509/pem.ts";
 import { newSerial } from "../../platform/x509/serial.ts";
+import { wholeSeconds } from "../../platform/x509/validity.ts";
 import { causedBy, EVENTS } from "../event-catalogue/index.ts";
 import type { Events } from "../event-catalogue/index.ts";
 import type { Authorities } from "./authorities.ts";
@@ -22,7 +23,7 @@ import type { AuthorityRow } from "./authority-store.ts";
 import * as store from "./certificate-store.ts";
 import type { CertificateToStore } from "./certificate-store.ts";
 import { mtlsCaErrors } from "./errors.ts";
-import { checkCommonName, checkMetadata, DAY_MS, DEFAULT_DAYS, readSans, wholeSeconds } from "./rules.ts";
+import { checkCommonName, checkMetadata, DAY_MS, DEFAULT_DAYS, readSans } from "./rules.ts";
 import type { Signers } from "./signers.ts";
 
 /** Dependencies of certificates. */

@@ -4,10 +4,11 @@ import { createLru } from "../../platform/lru.ts";
 import type { Authority } from "../../platform/x509/authority.ts";
 import { toPem } from "../../platform/x509/pem.ts";
 import { encodedEntriesOf, signRevocationList } from "../../platform/x509/revocation-list.ts";
+import { wholeSeconds } from "../../platform/x509/validity.ts";
 import { mtlsCaErrors } from "./errors.ts";
 import * as store from "./revocation-list-store.ts";
 import type { ListState } from "./revocation-list-store.ts";
-import { LIST_MS, RENEW_LIST_MS, wholeSeconds } from "./rules.ts";
+import { LIST_MS, RENEW_LIST_MS } from "./rules.ts";
 import type { Signers } from "./signers.ts";
 
 /** Dependencies of revocation lists. */

@@ -16,9 +16,6 @@ const MAX_METADATA_NAME = 128;
 /** A label of a host name (RFC 1123 §2.1). */
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/iu;
 
-/** The time without its milliseconds, which certificates do not have. */
-export const wholeSeconds = (ms: number): Date => new Date(Math.floor(ms / 1_000) * 1_000);
-
 /** The violation of a name that tools would show as something else; undefined where there is none. */
 export function checkCommonName(commonName: string): FieldViolation | undefined {
   if (!/\p{Cc}|[\u2028\u2029\u202a-\u202e\u2066-\u2069]/u.test(commonName) && commonName.trim() !== "")

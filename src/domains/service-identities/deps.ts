@@ -11,7 +11,7 @@ export interface ServiceIdentitiesDeps {
   database: Database;
   clock: Clock;
   random: Pick<Random, "uuid" | "int">;
-  events: Pick<Events, "emit">;
+  events: Pick<Events, "emit" | "emitEach">;
   /** Whether credentials are live. */
   liveness: Liveness;
   rbac: { roles: Pick<Rbac["roles"], "ofOrganization"> };

@@ -4,12 +4,13 @@ import type { CallerContext } from "../../platform/context.ts";
 import type { Page } from "../../platform/db/paging.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import { causedBy, EVENTS } from "../event-catalogue/index.ts";
+import type { Cause } from "../event-catalogue/index.ts";
 import { covers } from "../rbac/index.ts";
 import type { ServiceIdentitiesDeps } from "./deps.ts";
 import { identityErrors } from "./errors.ts";
 import * as store from "./identity-store.ts";
 import type { IdentityRow } from "./identity-store.ts";
-import { MAX_SHOWN_SVIDS } from "./rules.ts";
+import { MAX_SHOWN_SVIDS, REVOKED_AT_ONCE } from "./rules.ts";
 import { activeSvidsOf, revokeSvidsOf } from "./svid-store.ts";
 import type { SvidRow } from "./svid-store.ts";
 import { revokeTokensOf } from "./token-store.ts";
@@ -32,6 +33,23 @@ export function createIdentities({ database, clock, random, events, rbac, creden
     const role = await rbac.roles.ofOrganization(tx, orgUuid, roleId);
     if (role === undefined) throw identityErrors.invalidRole();
     if (!covers(caller, role.permissions)) throw identityErrors.beyondPower();
+  }
+
+  /** Revokes the SVIDs of an identity that has ended; returns their number. */
+  async function revokeSvids(tx: Tx, by: Cause, orgUuid: string, identityId: string): Promise<number> {
+    for (let total = 0; ; ) {
+      const revoked = await revokeSvidsOf(tx, identityId, dateOf(clock), REVOKED_AT_ONCE);
+      const happened = revoked.map(({ svidId, spiffeId }) => ({
+        by,
+        orgUuid,
+        resourceId: svidId,
+        metadata: { svid_id: svidId, spiffe_id: spiffeId, identity_id: identityId, reason: "identity_deleted" },
+        data: { svid_id: svidId, spiffe_id: spiffeId },
+      }));
+      await events.emitEach(tx, EVENTS["svid.revoked"], happened);
+      total += revoked.length;
+      if (revoked.length < REVOKED_AT_ONCE) return total;
+    }
   }
 
   return {
@@ -121,22 +139,14 @@ export function createIdentities({ database, clock, random, events, rbac, creden
         const name = await store.endIdentity(tx, orgUuid, identityId, at);
         if (name === undefined) throw identityErrors.notFound();
         const tokens = await revokeTokensOf(tx, identityId, at);
-        const svids = await revokeSvidsOf(tx, identityId, at);
         const by = causedBy(context);
+        const svids = await revokeSvids(tx, by, orgUuid, identityId);
         await credentials.ending.keysOfIdentity(tx, orgUuid, identityId, { reason: "identity_deleted", by });
-        for (const { svidId, spiffeId } of svids)
-          await events.emit(tx, EVENTS["svid.revoked"], {
-            by,
-            orgUuid,
-            resourceId: svidId,
-            metadata: { svid_id: svidId, spiffe_id: spiffeId, identity_id: identityId, reason: "identity_deleted" },
-            data: { svid_id: svidId, spiffe_id: spiffeId },
-          });
         await events.emit(tx, EVENTS["service_identity.deleted"], {
           by,
           orgUuid,
           resourceId: identityId,
-          metadata: { identity_id: identityId, name, revoked_tokens: tokens, revoked_svids: svids.length },
+          metadata: { identity_id: identityId, name, revoked_tokens: tokens, revoked_svids: svids },
         });
       }),
   };

@@ -32,13 +32,28 @@ const inStatus = {
   expired: (at: string) => `revoked_at is null and not_after <= ${at}`,
 } as const;
 
+/** An SVID to store. */
+export interface NewSvid extends Omit<SvidRow, "revokedAt"> {
+  /** False when the identity obtained it by itself. */
+  byAdmin: boolean;
+}
+
 /** Stores the record of an SVID of an identity that the transaction keeps. */
-export async function insertSvid(tx: Tx, orgUuid: string, svid: Omit<SvidRow, "revokedAt">): Promise<void> {
+export async function insertSvid(tx: Tx, orgUuid: string, svid: NewSvid): Promise<void> {
+  const { svidId, identityId, spiffeId, serial, notBefore, notAfter, createdAt, byAdmin } = svid;
   await tx.query(
-    `insert into svids (svid_id, identity_id, org_uuid, spiffe_id, serial, not_before, not_after, created_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
-    [svid.svidId, svid.identityId, orgUuid, svid.spiffeId, svid.serial, svid.notBefore, svid.notAfter, svid.createdAt],
+    `insert into svids
+       (svid_id, identity_id, org_uuid, spiffe_id, serial, not_before, not_after, created_at, issued_by_admin)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    [svidId, identityId, orgUuid, spiffeId, serial, notBefore, notAfter, createdAt, byAdmin],
   );
+}
+
+/** Whether an identity has an active SVID with a SPIFFE id that an administrator issued. */
+export async function hasFromAdmin(tx: Tx, identityId: string, spiffeId: string, at: Date): Promise<boolean> {
+  const sql = `select 1 as one from svids where identity_id = $1 and spiffe_id = $2 and issued_by_admin
+    and revoked_at is null and not_after > $3 limit 1`;
+  return (await tx.query(sql, [identityId, spiffeId, at])).length > 0;
 }
 
 /** SVIDs of an organization, newest first. */
@@ -89,16 +104,18 @@ export async function revokeSvid(tx: Tx, svidId: string, at: Date): Promise<bool
   return (await tx.query(sql, [svidId, at])).length > 0;
 }
 
-/** Revokes the SVIDs of an identity that have not expired; returns them. */
+/** Revokes at most `limit` SVIDs of an identity that have not expired; returns them. */
 export async function revokeSvidsOf(
   tx: Tx,
   identityId: string,
   at: Date,
+  limit: number,
 ): Promise<{ svidId: string; spiffeId: string }[]> {
-  const sql = `update svids set revoked_at = $2
-    where identity_id = $1 and revoked_at is null and not_after > $2
-    returning svid_id as "svidId", spiffe_id as "spiffeId"`;
-  return tx.query<{ svidId: string; spiffeId: string }>(sql, [identityId, at]);
+  const sql = `update svids s set revoked_at = $2
+    from (select svid_id from svids where identity_id = $1 and revoked_at is null and not_after > $2 limit $3) as active
+    where s.svid_id = active.svid_id and s.revoked_at is null
+    returning s.svid_id as "svidId", s.spiffe_id as "spiffeId"`;
+  return tx.query<{ svidId: string; spiffeId: string }>(sql, [identityId, at, limit]);
 }
 
 /** A revoked certificate as a revocation list names it. */

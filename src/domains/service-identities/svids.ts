@@ -3,7 +3,7 @@ import type { Page } from "../../platform/db/paging.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import type { ServiceIdentitiesDeps } from "./deps.ts";
 import * as store from "./svid-store.ts";
-import type { RevokedSvid, SvidFilter, SvidRow } from "./svid-store.ts";
+import type { NewSvid, RevokedSvid, SvidFilter, SvidRow } from "./svid-store.ts";
 
 /**
  * The records of issued X.509-SVIDs, for the domain that issues them: it keeps the identity in its transaction
@@ -12,8 +12,12 @@ import type { RevokedSvid, SvidFilter, SvidRow } from "./svid-store.ts";
 export function createSvids({ database, clock }: Pick<ServiceIdentitiesDeps, "database" | "clock">) {
   return {
     /** Stores the record of an SVID that is being issued to an identity which the transaction keeps. */
-    recordSvid: (tx: Tx, orgUuid: string, svid: Omit<SvidRow, "createdAt" | "revokedAt">): Promise<void> =>
+    recordSvid: (tx: Tx, orgUuid: string, svid: Omit<NewSvid, "createdAt">): Promise<void> =>
       store.insertSvid(tx, orgUuid, { ...svid, createdAt: dateOf(clock) }),
+
+    /** Whether an identity has an active SVID with a SPIFFE id that an administrator issued. */
+    hasFromAdmin: (tx: Tx, identityId: string, spiffeId: string): Promise<boolean> =>
+      store.hasFromAdmin(tx, identityId, spiffeId, dateOf(clock)),
 
     /** SVIDs of an organization, newest first. */
     listSvids: (orgUuid: string, filter: SvidFilter, page: Page) =>

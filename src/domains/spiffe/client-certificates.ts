@@ -19,6 +19,12 @@ export interface ClientCertificatesDeps {
   trustDomains: TrustDomains;
 }
 
+/**
+ * How far ahead the clock of the instance that issued a certificate may be: SVIDs begin when they are issued, and are
+ * presented to other instances at once.
+ */
+const MAX_SKEW_MS = 10_000;
+
 /** A root as the certificates it has issued are checked. */
 interface Issuer {
   /** DER of the whole certificate. */
@@ -89,7 +95,7 @@ function isSignedBy(certificate: X509Certificate, key: KeyObject): boolean {
 
 /** What refuses a certificate whose signature is right (RFC 5280 §6.1, SPIFFE X.509-SVID §5); null: nothing. */
 function faultOf(fields: EndEntity, nowMs: number): string | null {
-  if (nowMs < fields.notBeforeMs) return "it is not valid yet";
+  if (nowMs < fields.notBeforeMs - MAX_SKEW_MS) return "it is not valid yet";
   if (nowMs > fields.notAfterMs) return "it has expired";
   if (fields.unknownCritical.length > 0) return "it has an unknown critical extension";
   if (fields.isAuthority) return "it is a certificate authority's";

@@ -1,6 +1,7 @@
 import { SKIP_REAUTHORIZATION } from "../../platform/db/types.ts";
 import { createLru } from "../../platform/lru.ts";
 import { signRevocationList } from "../../platform/x509/revocation-list.ts";
+import { wholeSeconds } from "../../platform/x509/validity.ts";
 import type { CacheHeaders } from "./bundles.ts";
 import * as store from "./crl-store.ts";
 import type { ListState, SignedList } from "./crl-store.ts";
@@ -33,7 +34,7 @@ export function createCrl({ database, clock }: Pick<SpiffeDeps, "database" | "cl
     const { number, revocations } = state;
     // Another instance has signed one since this was found to be needed.
     if (state.covers >= revocations && !isDue(state)) return;
-    const signedAt = new Date(Math.floor(clock.now() / 1_000) * 1_000);
+    const signedAt = wholeSeconds(clock.now());
     const next = { number: number + 1, covers: revocations, signedAt };
     const list = await signRevocationList(authority, {
       number: next.number,

@@ -9,7 +9,7 @@ export interface SpiffeDeps extends Omit<RootsDeps, "trustDomains"> {
   events: Pick<Events, "emit">;
   serviceIdentities: {
     identities: Pick<ServiceIdentities["identities"], "keep">;
-    svids: Pick<ServiceIdentities["svids"], "recordSvid" | "listSvids" | "revokeSvid">;
+    svids: Pick<ServiceIdentities["svids"], "recordSvid" | "hasFromAdmin" | "listSvids" | "revokeSvid">;
   };
   config: {
     /** Public URL of the service, no trailing slash. */

@@ -13,14 +13,18 @@ export function demandElevatedAdmin(caller: Caller): void {
   if (!caller.elevated) throw errors.stepUpRequired();
 }
 
+/** Whether a caller is this service identity. */
+export function isIdentity(caller: Caller, identityId: string): boolean {
+  return isServiceIdentity(caller) && caller.principal.id === identityId;
+}
+
 /**
  * Checks that a caller may obtain SVIDs of an identity: a service identity those of its own, others as
  * {@link demandElevatedAdmin} says (decisions 17.7).
  * @throws {forbidden} {step_up_required}
  */
 export function demandMayObtain(caller: Caller, identityId: string): void {
-  if (isServiceIdentity(caller) && caller.principal.id === identityId) return;
-  demandElevatedAdmin(caller);
+  if (!isIdentity(caller, identityId)) demandElevatedAdmin(caller);
 }
 
 /**

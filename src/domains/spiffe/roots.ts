@@ -10,6 +10,7 @@ import { createRoot, openAuthority } from "../../platform/x509/authority.ts";
 import type { Authority } from "../../platform/x509/authority.ts";
 import { exportPrivateKey, generateP256, importP256 } from "../../platform/x509/keys.ts";
 import type { Key } from "../../platform/x509/keys.ts";
+import { wholeSeconds } from "../../platform/x509/validity.ts";
 import { spiffeErrors } from "./errors.ts";
 import * as store from "./root-store.ts";
 import type { JwtJwk, PublicRoot, RootToStore } from "./root-store.ts";
@@ -44,8 +45,7 @@ export function createRoots({ database, clock, random, sealer, trustDomains }: R
   const signers = createLru<SvidSigner>(CACHED_SIGNERS);
 
   async function newRoot(orgUuid: string): Promise<RootToStore> {
-    // Certificates count in seconds.
-    const notBefore = new Date(Math.floor(clock.now() / 1_000) * 1_000);
+    const notBefore = wholeSeconds(clock.now());
     const notAfter = new Date(notBefore);
     notAfter.setUTCFullYear(notAfter.getUTCFullYear() + LIFETIME_YEARS);
     const [root, jwt] = await Promise.all([

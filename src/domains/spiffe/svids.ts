@@ -2,17 +2,19 @@ import { callerOrg } from "../../platform/caller.ts";
 import { dateOf } from "../../platform/clock.ts";
 import type { CallerContext } from "../../platform/context.ts";
 import type { Page } from "../../platform/db/paging.ts";
+import type { Tx } from "../../platform/db/types.ts";
 import { errors } from "../../platform/errors.ts";
 import { generateLeafKeys } from "../../platform/x509/keys.ts";
 import { issueLeaf } from "../../platform/x509/leaf.ts";
 import { toPem } from "../../platform/x509/pem.ts";
 import { newSerial } from "../../platform/x509/serial.ts";
+import { wholeSeconds } from "../../platform/x509/validity.ts";
 import { causedBy, EVENTS } from "../event-catalogue/index.ts";
 import { identityErrors } from "../service-identities/index.ts";
 import type { SvidFilter, SvidRow } from "../service-identities/index.ts";
 import type { SpiffeDeps } from "./deps.ts";
 import { spiffeErrors } from "./errors.ts";
-import { demandMayObtain } from "./own-identity.ts";
+import { demandMayObtain, isIdentity } from "./own-identity.ts";
 import type { Roots } from "./roots.ts";
 import type { TrustDomains } from "./trust-domain.ts";
 
@@ -46,12 +48,21 @@ export function createSvids(
     throw errors.validation({ fields: [{ field: "san_uris[0]", code: "pattern", message }] });
   }
 
+  /**
+   * Checks the id that an identity wants for itself: its own, or one that an administrator's SVID of it has.
+   * @throws {forbidden} for any other
+   */
+  async function demandGranted(tx: Tx, orgUuid: string, identityId: string, spiffeId: string): Promise<void> {
+    if (spiffeId === trustDomains.idOfIdentity(orgUuid, identityId)) return;
+    if (!(await svids.hasFromAdmin(tx, identityId, spiffeId))) throw spiffeErrors.idNotGranted();
+  }
+
   return {
     /**
      * Issues an SVID. Certificate and private key are returned only here.
      * @throws {validation_error} when the identity may not have the SPIFFE id
      * @throws {not_found} when the organization has no such identity
-     * @throws {forbidden} {step_up_required} when the caller may not obtain SVIDs of the identity
+     * @throws {forbidden} {step_up_required} when the caller may not obtain such SVIDs of the identity
      */
     async issue(context: CallerContext, { identityId, ttlHours, spiffeId: wanted }: SvidRequest): Promise<IssuedSvid> {
       const orgUuid = callerOrg(context.caller);
@@ -72,11 +83,13 @@ export function createSvids(
         crlUrl: `${config.baseUrl}/orgs/${orgUuid}/.well-known/ca.crl?issuer=spiffe`,
       });
       const record = { svidId: random.uuid(), identityId, spiffeId, serial, ...validity };
+      const byAdmin = !isIdentity(context.caller, identityId);
       return context.transaction(async (tx) => {
+        if (!byAdmin) await demandGranted(tx, orgUuid, identityId, spiffeId);
         // Sent at once; the record of an identity that is not there fails, which only follows from that.
         const kept = identities.keep(tx, orgUuid, identityId);
         const recorded = Promise.all([
-          svids.recordSvid(tx, orgUuid, record),
+          svids.recordSvid(tx, orgUuid, { ...record, byAdmin }),
           events.emit(tx, EVENTS["svid.issued"], {
             by: causedBy(context),
             orgUuid,
@@ -127,9 +140,9 @@ export function createSvids(
 
 /** Validity in whole seconds, as certificates have it; never past the issuer's. */
 function validityOf(nowMs: number, ttlMs: number, issuerEnds: Date): { notBefore: Date; notAfter: Date } {
-  const startMs = Math.floor(nowMs / 1_000) * 1_000;
-  const endMs = Math.floor((startMs + ttlMs) / 1_000) * 1_000;
-  return { notBefore: new Date(startMs), notAfter: new Date(Math.min(endMs, issuerEnds.getTime())) };
+  const notBefore = wholeSeconds(nowMs);
+  const end = wholeSeconds(notBefore.getTime() + ttlMs);
+  return { notBefore, notAfter: end < issuerEnds ? end : issuerEnds };
 }
 
 /** X.509-SVIDs. */

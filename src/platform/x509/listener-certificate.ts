@@ -7,6 +7,7 @@ import type { Database, Tx } from "../db/types.ts";
 import type { Random } from "../random.ts";
 import { toPem } from "./pem.ts";
 import { createServerCertificate } from "./server-certificate.ts";
+import { wholeSeconds } from "./validity.ts";
 
 /** Lifetime, and the rest of it at which a start creates the next one. */
 const LIFETIME_MS = 10 * 365 * 86_400_000;
@@ -110,10 +111,6 @@ async function storeCertificate(
      where stored.expires_at <= $6`,
     [host, certificate, privateKey, at, expiresAt, replaces],
   );
-}
-
-function wholeSeconds(ms: number): Date {
-  return new Date(Math.floor(ms / 1_000) * 1_000);
 }
 
 const contextOf = (host: string): string => `listener-certificate:${host}`;

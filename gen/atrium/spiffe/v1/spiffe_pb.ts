@@ -246,7 +246,7 @@ export type Svid = Message<"atrium.spiffe.v1.Svid"> & {
   serial: string;
 
   /**
-   * Valid from; a minute before it was issued.
+   * Valid from.
    *
    * @generated from field: google.protobuf.Timestamp not_before = 5;
    */
@@ -323,7 +323,7 @@ export type IssuedSvid = Message<"atrium.spiffe.v1.IssuedSvid"> & {
   serial: string;
 
   /**
-   * Valid from; a minute before it was issued.
+   * Valid from.
    *
    * @generated from field: google.protobuf.Timestamp not_before = 5;
    */

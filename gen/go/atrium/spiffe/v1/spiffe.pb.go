@@ -416,7 +416,7 @@ type Svid struct {
 	ServiceIdentityId string `protobuf:"bytes,3,opt,name=service_identity_id,json=serviceIdentityId,proto3" json:"service_identity_id,omitempty"`
 	// Serial number, lower-case hexadecimal.
 	Serial string `protobuf:"bytes,4,opt,name=serial,proto3" json:"serial,omitempty"`
-	// Valid from; a minute before it was issued.
+	// Valid from.
 	NotBefore *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=not_before,json=notBefore,proto3" json:"not_before,omitempty"`
 	// Valid until.
 	NotAfter *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=not_after,json=notAfter,proto3" json:"not_after,omitempty"`
@@ -534,7 +534,7 @@ type IssuedSvid struct {
 	ServiceIdentityId string `protobuf:"bytes,3,opt,name=service_identity_id,json=serviceIdentityId,proto3" json:"service_identity_id,omitempty"`
 	// Serial number, lower-case hexadecimal.
 	Serial string `protobuf:"bytes,4,opt,name=serial,proto3" json:"serial,omitempty"`
-	// Valid from; a minute before it was issued.
+	// Valid from.
 	NotBefore *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=not_before,json=notBefore,proto3" json:"not_before,omitempty"`
 	// Valid until.
 	NotAfter *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=not_after,json=notAfter,proto3" json:"not_after,omitempty"`

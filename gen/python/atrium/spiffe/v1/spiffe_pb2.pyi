@@ -242,7 +242,7 @@ class Svid(_message.Message):
     """`active`, `revoked` or `expired`."""
     @_builtins.property
     def not_before(self) -> _timestamp_pb2.Timestamp:
-        """Valid from; a minute before it was issued."""
+        """Valid from."""
 
     @_builtins.property
     def not_after(self) -> _timestamp_pb2.Timestamp:
@@ -312,7 +312,7 @@ class IssuedSvid(_message.Message):
     """The private key, PKCS#8 PEM."""
     @_builtins.property
     def not_before(self) -> _timestamp_pb2.Timestamp:
-        """Valid from; a minute before it was issued."""
+        """Valid from."""
 
     @_builtins.property
     def not_after(self) -> _timestamp_pb2.Timestamp:

@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { identity, workloads } from "../spiffe/support.ts";
+import type { Workloads } from "../spiffe/support.ts";
+import { startApp } from "../support/app.ts";
+import type { TestApp } from "../support/app.ts";
+import { runSql } from "../support/postgres.ts";
+
+let app: TestApp;
+let owner: Workloads;
+beforeAll(async () => {
+  app = await startApp();
+  owner = await workloads(app);
+});
+afterAll(() => app.close());
+
+/** Stores the records of active SVIDs. */
+const record = (identityId: string, count: number): Promise<unknown> =>
+  runSql(
+    app.databaseUrl,
+    `insert into svids (svid_id, identity_id, org_uuid, spiffe_id, serial, not_before, not_after, created_at)
+     select gen_random_uuid(), $1::uuid, $2::uuid, 'spiffe://many', md5(n || $1::uuid::text), $3::timestamptz,
+       $3::timestamptz + interval '1 hour', $3::timestamptz
+     from generate_series(1, $4::int) n`,
+    [identityId, owner.org, new Date(app.clock.now()), count],
+  );
+
+test("deleting an identity revokes very many SVIDs at once, with an event for each", async () => {
+  const identityId = await identity(app, owner);
+  await record(identityId, 2_500);
+  const hook = await app.call("POST", "/api/v2/webhooks", {
+    token: owner.token,
+    body: { url: "https://example.com/hook", events: ["svid.revoked"], scope: "org" },
+  });
+  expect(hook.status).toBe(201);
+  const path = `/api/organizations/${owner.org}/service-identities/${identityId}`;
+  expect((await app.call("DELETE", path, { token: owner.token })).status).toBe(204);
+  const [counts] = await runSql(
+    app.databaseUrl,
+    `select (select count(*)::int from svids where identity_id = $1 and revoked_at is null) as active,
+       (select count(*)::int from webhook_deliveries d join webhook_events e using (event_id)
+         where e.type = 'svid.revoked' and e.body like '%spiffe://many%') as sent,
+       (select count(distinct resource_id)::int from audit_events
+         where org_uuid = $2 and type = 'svid.revoked' and metadata->>'reason' = 'identity_deleted') as recorded`,
+    [identityId, owner.org],
+  );
+  expect(counts).toEqual({ active: 0, sent: 2_500, recorded: 2_500 });
+});
+
+test("several deletions of an identity at once succeed once, and record each SVID once", async () => {
+  const identityId = await identity(app, owner);
+  await record(identityId, 1_500);
+  const path = `/api/organizations/${owner.org}/service-identities/${identityId}`;
+  const answers = await Promise.all([1, 2, 3].map(() => app.call("DELETE", path, { token: owner.token })));
+  expect(answers.map(({ status }) => status).toSorted()).toEqual([204, 404, 404]);
+  const [counts] = await runSql(
+    app.databaseUrl,
+    `select count(*)::int as recorded from audit_events
+     where org_uuid = $1 and type = 'svid.revoked' and metadata->>'identity_id' = $2`,
+    [owner.org, identityId],
+  );
+  expect(counts).toEqual({ recorded: 1_500 });
+});
