@@ -1,5 +1,6 @@
 import type { DescField, DescMessage, Message } from "@bufbuild/protobuf";
 import { ScalarType } from "@bufbuild/protobuf";
+import { formatPath } from "../transcoding/index.ts";
 
 /**
  * Returns the reason to refuse a message, as a sentence; undefined when it is valid. `root` is the nesting level of the
@@ -7,16 +8,28 @@ import { ScalarType } from "@bufbuild/protobuf";
  */
 export type FormCheck = (message: Message, root: 0 | 1) => string | undefined;
 
+/** Why a value is refused. */
+interface Fault {
+  readonly sentence: string;
+  /** Names and indices from the value outwards. */
+  readonly steps: (string | number)[];
+}
+
 /** Checks one value; `level` is the nesting level of its container, 1 for the root. */
-type Check = (value: unknown, level: number) => string | undefined;
+type Check = (value: unknown, level: number) => Fault | undefined;
 
 /** Maximum nesting of a message in its JSON form (decisions 15.4). */
 const MAX_DEPTH = 32;
+
+/** Characters of the path in a sentence; keys of maps and JSON objects may be long. */
+const MAX_PATH_LENGTH = 200;
 
 const nul = "A text holds a NUL character.";
 const tooDeep = `The message is nested deeper than ${MAX_DEPTH} levels.`;
 const noNumber = "A number of a JSON value is not finite.";
 const nothing = "A JSON value is neither null nor anything else.";
+
+const fault = (sentence: string): Fault => ({ sentence, steps: [] });
 
 /**
  * Compiles the checks that hold for every protocol (decisions 1.8, 15.4): no NUL in a text, and `Value` fields that are
@@ -24,7 +37,16 @@ const nothing = "A JSON value is neither null nor anything else.";
  * @returns undefined when no message of this type can violate them.
  */
 export function compileForm(desc: DescMessage): FormCheck | undefined {
-  return ofMessage(desc, new Map());
+  const check = ofMessage(desc, new Map());
+  return (
+    check &&
+    ((message, root) => {
+      const found = check(message, root);
+      if (found === undefined) return undefined;
+      const path = formatPath(found.steps.toReversed());
+      return path === "" ? found.sentence : `${path.slice(0, MAX_PATH_LENGTH)}: ${found.sentence}`;
+    })
+  );
 }
 
 function ofMessage(desc: DescMessage, under: Map<DescMessage, { check: Check | undefined }>): Check | undefined {
@@ -42,11 +64,11 @@ function ofMessage(desc: DescMessage, under: Map<DescMessage, { check: Check | u
   });
   if (fields.length === 0) return undefined;
   return (slot.check = (value, level) => {
-    if (level > MAX_DEPTH) return tooDeep;
+    if (level > MAX_DEPTH) return fault(tooDeep);
     for (const { field, check } of fields) {
       const held = read(value as Record<string, unknown>, field);
-      const fault = held === undefined ? undefined : check(held, level);
-      if (fault !== undefined) return fault;
+      const found = held === undefined ? undefined : check(held, level);
+      if (found !== undefined) return within(found, field.name);
     }
     return undefined;
   });
@@ -73,8 +95,12 @@ function ofField(field: DescField, under: Map<DescMessage, { check: Check | unde
     return one === undefined ? undefined : (value, level) => firstFault(value as unknown[], one, level + 1);
   if (field.fieldKind !== "map") return one;
   return (value, level) =>
-    firstFault(Object.keys(value as object), ofText, level + 1) ??
-    (one === undefined ? undefined : firstFault(Object.values(value as object), one, level + 1));
+    faultOfKeys(value as object) ?? (one === undefined ? undefined : faultOfValues(value as object, one, level + 1));
+}
+
+function within(found: Fault, step: string | number): Fault {
+  found.steps.push(step);
+  return found;
 }
 
 function read(message: Record<string, unknown>, { localName, oneof }: DescField): unknown {
@@ -83,24 +109,38 @@ function read(message: Record<string, unknown>, { localName, oneof }: DescField)
   return chosen?.case === localName ? chosen.value : undefined;
 }
 
-function firstFault(values: readonly unknown[], check: Check, level: number): string | undefined {
-  for (const value of values) {
-    const fault = check(value, level);
-    if (fault !== undefined) return fault;
+function firstFault(values: readonly unknown[], check: Check, level: number): Fault | undefined {
+  for (let at = 0; at < values.length; at++) {
+    const found = check(values[at], level);
+    if (found !== undefined) return within(found, at);
   }
   return undefined;
 }
 
-const ofText: Check = (value) => ((value as string).includes("\0") ? nul : undefined);
+/** The fault of a key; the path names the object that has it. */
+function faultOfKeys(object: object): Fault | undefined {
+  for (const key of Object.keys(object)) if (key.includes("\0")) return fault(nul);
+  return undefined;
+}
+
+function faultOfValues(object: object, check: Check, level: number): Fault | undefined {
+  for (const [key, value] of Object.entries(object)) {
+    const found = check(value, level);
+    if (found !== undefined) return within(found, key);
+  }
+  return undefined;
+}
+
+const ofText: Check = (value) => ((value as string).includes("\0") ? fault(nul) : undefined);
 
 /** A StringValue is a plain string as a field of a message, and a message elsewhere. */
 const ofWrapped: Check = (value, level) =>
   ofText(typeof value === "string" ? value : (value as { value: string }).value, level);
 
 /** A JSON value: a plain object, or messages of google.protobuf.Struct, Value and ListValue. */
-function ofJson(value: unknown, level: number): string | undefined {
+function ofJson(value: unknown, level: number): Fault | undefined {
   if (typeof value === "string") return ofText(value, level);
-  if (typeof value === "number") return Number.isFinite(value) ? undefined : noNumber;
+  if (typeof value === "number") return Number.isFinite(value) ? undefined : fault(noNumber);
   if (typeof value !== "object" || value === null) return undefined;
   const {
     $typeName: type,
@@ -108,10 +148,10 @@ function ofJson(value: unknown, level: number): string | undefined {
     values,
     fields,
   } = value as { $typeName?: unknown; kind?: { case?: string; value?: unknown }; values?: unknown; fields?: unknown };
-  if (type === "google.protobuf.Value") return kind?.case === undefined ? nothing : ofJson(kind.value, level);
+  if (type === "google.protobuf.Value") return kind?.case === undefined ? fault(nothing) : ofJson(kind.value, level);
   if (type === "google.protobuf.ListValue") return ofJson(values, level);
   if (type === "google.protobuf.Struct") return ofJson(fields, level);
-  if (level >= MAX_DEPTH) return tooDeep;
+  if (level >= MAX_DEPTH) return fault(tooDeep);
   if (Array.isArray(value)) return firstFault(value, ofJson, level + 1);
-  return firstFault(Object.keys(value), ofText, level) ?? firstFault(Object.values(value), ofJson, level + 1);
+  return faultOfKeys(value) ?? faultOfValues(value, ofJson, level + 1);
 }

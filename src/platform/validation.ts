@@ -15,6 +15,9 @@ type FieldCheck = (message: Record<string, unknown>, prefix: string, found: Fiel
 /** Validates a message by the `rules` of its fields; undefined when it is valid. */
 export type Validator = (message: Message) => FieldViolation[] | undefined;
 
+/** Violations reported of one message, as of a JSON body: gRPC has them in a trailer, whose size clients limit. */
+const MAX_VIOLATIONS = 20;
+
 const compiled = new WeakMap<DescMessage, { check: MessageCheck | undefined }>();
 
 /**
@@ -28,7 +31,7 @@ export function compileValidator(desc: DescMessage, except?: ReadonlySet<string>
   return (message) => {
     const found: FieldViolation[] = [];
     check(message, "", found);
-    return found.length === 0 ? undefined : found;
+    return found.length === 0 ? undefined : found.slice(0, MAX_VIOLATIONS);
   };
 }
 
@@ -41,22 +44,35 @@ export function compileText(field: DescField): ValueCheck | undefined {
   const rules = rulesOf(field);
   const check = rules === undefined ? undefined : compileValue(field, rules);
   if (field.scalar === ScalarType.STRING) return check;
-  if (!integers.has(field.scalar)) return undefined;
-  return (value) =>
-    /^-?\d{1,20}$/.test(String(value)) ? check?.(Number(value)) : { code: "type", message: "must be an integer" };
+  const range = ranges.get(field.scalar);
+  if (range === undefined) return undefined;
+  const [min, max] = range;
+  return (value) => {
+    const text = String(value);
+    if (!/^-?(?:0|[1-9]\d{0,19})$/.test(text)) return { code: "type", message: "must be an integer" };
+    const number = BigInt(text);
+    if (number < min || number > max) return { code: "range", message: `must be from ${min} to ${max}` };
+    return check?.(Number(number));
+  };
 }
 
-const integers: ReadonlySet<ScalarType> = new Set([
-  ScalarType.INT32,
-  ScalarType.UINT32,
-  ScalarType.SINT32,
-  ScalarType.FIXED32,
-  ScalarType.SFIXED32,
-  ScalarType.INT64,
-  ScalarType.UINT64,
-  ScalarType.SINT64,
-  ScalarType.FIXED64,
-  ScalarType.SFIXED64,
+const signed32 = [-(2n ** 31n), 2n ** 31n - 1n] as const;
+const unsigned32 = [0n, 2n ** 32n - 1n] as const;
+const signed64 = [-(2n ** 63n), 2n ** 63n - 1n] as const;
+const unsigned64 = [0n, 2n ** 64n - 1n] as const;
+
+/** The least and the greatest value of each integer type. */
+const ranges: ReadonlyMap<ScalarType, readonly [min: bigint, max: bigint]> = new Map([
+  [ScalarType.INT32, signed32],
+  [ScalarType.SINT32, signed32],
+  [ScalarType.SFIXED32, signed32],
+  [ScalarType.UINT32, unsigned32],
+  [ScalarType.FIXED32, unsigned32],
+  [ScalarType.INT64, signed64],
+  [ScalarType.SINT64, signed64],
+  [ScalarType.SFIXED64, signed64],
+  [ScalarType.UINT64, unsigned64],
+  [ScalarType.FIXED64, unsigned64],
 ]);
 
 const declared = new WeakMap<DescField, { rules: Rules | undefined }>();
@@ -185,11 +201,18 @@ function innerCheck(field: DescField, rules: Rules | undefined): InnerCheck | un
   const one = itemCheck(field, rules);
   if (one === undefined) return undefined;
   if (field.fieldKind === "list") {
-    return (value, path, found) => (value as unknown[]).forEach((item, at) => one(item, `${path}[${at}]`, found));
+    return (value, path, found) => {
+      const items = value as unknown[];
+      for (let at = 0; at < items.length && found.length < MAX_VIOLATIONS; at++)
+        one(items[at], `${path}[${at}]`, found);
+    };
   }
   if (field.fieldKind === "map") {
     return (value, path, found) => {
-      for (const [key, item] of Object.entries(value as object)) one(item, `${path}.${key}`, found);
+      for (const [key, item] of Object.entries(value as object)) {
+        if (found.length >= MAX_VIOLATIONS) return;
+        one(item, `${path}.${key}`, found);
+      }
     };
   }
   return one;

@@ -113,10 +113,19 @@ function range(min: number | undefined, max: number | undefined): ValueCheck {
   };
 }
 
+/** Characters of the allowed values that a message lists. */
+const MAX_LISTED = 200;
+
 function oneOf(values: readonly string[]): ValueCheck {
   const known = new Set(values);
-  const fault: Fault = { code: "not_allowed", message: `must be one of ${values.join(", ")}` };
+  const fault: Fault = { code: "not_allowed", message: `must be one of ${listed(values)}` };
   return (value) => (known.has(String(value)) ? undefined : fault);
+}
+
+/** Lists values; of a long list the first ones, since a message may be repeated for every item. */
+function listed(values: readonly string[]): string {
+  const all = values.join(", ");
+  return all.length <= MAX_LISTED ? all : `${all.slice(0, all.lastIndexOf(", ", MAX_LISTED))}, …`;
 }
 
 function pattern(field: DescField, source: string): ValueCheck {

@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import type { DescMessage, MessageInitShape } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { BadRequestSchema, ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
-import type { ServiceError } from "../platform/errors.ts";
+import type { FieldViolation, ServiceError } from "../platform/errors.ts";
 
 const byStatus: Readonly<Record<number, Code>> = {
   400: Code.InvalidArgument,
@@ -38,6 +38,14 @@ export function codeOf(error: ServiceError): Code {
   return byStatus[error.status] ?? Code.Unknown;
 }
 
+/**
+ * Bytes of the field violations of an error. gRPC sends them in a trailer, in base64, and clients take 8 KiB of trailers
+ * by default.
+ */
+const MAX_DETAIL_BYTES = 4 * 1024;
+/** Tags and lengths around the texts of one violation. */
+const VIOLATION_FRAME_BYTES = 16;
+
 /** A detail message of an error. */
 export type Detail = { desc: DescMessage; value: MessageInitShape<DescMessage> };
 
@@ -53,7 +61,7 @@ export function detailsOf(error: ServiceError): Detail[] {
   });
   const details: Detail[] = [{ desc: ErrorInfoSchema, value: info }];
   if (error.fields !== undefined) {
-    const fieldViolations = error.fields.map(({ field, code, message }) => ({
+    const fieldViolations = shortened(error.fields).map(({ field, code, message }) => ({
       field,
       description: message,
       reason: code.toUpperCase(),
@@ -61,6 +69,17 @@ export function detailsOf(error: ServiceError): Detail[] {
     details.push({ desc: BadRequestSchema, value: create(BadRequestSchema, { fieldViolations }) });
   }
   return details;
+}
+
+/** Returns the violations without those that do not fit into `MAX_DETAIL_BYTES`, after the ones before them. */
+function shortened(violations: readonly FieldViolation[]): FieldViolation[] {
+  let bytes = 0;
+  return violations.filter(({ field, code, message }) => {
+    const size = Buffer.byteLength(field) + Buffer.byteLength(message) + code.length + VIOLATION_FRAME_BYTES;
+    if (bytes + size > MAX_DETAIL_BYTES) return false;
+    bytes += size;
+    return true;
+  });
 }
 
 /** Converts an error for Connect, gRPC and gRPC-Web, with the headers it has over REST. */

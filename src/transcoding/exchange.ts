@@ -151,13 +151,14 @@ export class RestExchange implements Outcome {
     return undefined;
   }
 
-  /** Adds the headers of every response, unless this one has them already. */
+  /** Adds the headers of every response, unless this one has them already; what it varies by is added. */
   addHeaders(headers: string[]): void {
     const more = this.options.answerHeaders?.(this.values);
     if (more === undefined) return;
     for (let i = 0; i < more.length; i += 2) {
-      const name = more[i] as string;
-      if (!headers.includes(name)) headers.push(name, more[i + 1] as string);
+      const [name, value] = [more[i] as string, more[i + 1] as string];
+      if (name === "vary") vary(this.response, headers, value);
+      else if (!headers.includes(name)) headers.push(name, value);
     }
   }
 
@@ -183,7 +184,9 @@ export class RestExchange implements Outcome {
     const error = this.translated(thrown);
     const printed = this.printed(error);
     this.finish(error);
-    const headers = Object.entries(printed.headers).flat();
+    const { vary: varies, ...more } = printed.headers;
+    const headers = Object.entries(more).flat();
+    if (varies !== undefined) vary(this.response, headers, varies);
     const { status } = printed;
     this.send({ status, headers, body: printed.body });
   }

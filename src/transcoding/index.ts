@@ -18,14 +18,16 @@ export type {
   Violation,
 } from "./types.ts";
 export { Refusal } from "./refusal.ts";
-export { JsonError } from "./json/parse.ts";
+export { formatPath, JsonError } from "./json/parse.ts";
 export { checkJson, parseJson } from "./json/plain.ts";
 export { readMessage } from "./json/message.ts";
 export type { MessageLimits } from "./json/message.ts";
 export type { JsonLimits, PlainJson } from "./json/plain.ts";
-export { negotiate } from "./media.ts";
+export { isKnown } from "./conditional.ts";
+export { negotiate, negotiateCoding } from "./media.ts";
 export { mediaTypeKey, RestContext, sendHeadKey } from "./context.ts";
 export { hasBody } from "./body.ts";
+export { varying } from "./send.ts";
 export { createTranscoder } from "./transcoder.ts";
 export { bodyArrived, isAnsweredEarly, releaseBody } from "./unread.ts";
 export { endInPieces, heldBackBytes, PIECE_BYTES, piecesOf } from "./pieces.ts";

@@ -85,13 +85,24 @@ export function negotiate(accept: string | undefined, offers: readonly string[])
   return best;
 }
 
-/** Chooses a content coding by Accept-Encoding; undefined for none. */
-export function negotiateCoding(header: string): "br" | "gzip" | undefined {
-  const wanted = weighed(header);
-  const q = (name: string): number =>
-    (wanted.find((w) => w.name === name) ?? wanted.find((w) => w.name === "*"))?.q ?? 0;
-  const br = q("br");
-  const gzip = Math.max(q("gzip"), wanted.find((w) => w.name === "x-gzip")?.q ?? 0);
-  if (br === 0 && gzip === 0) return undefined;
-  return br >= gzip ? "br" : "gzip";
+/**
+ * Chooses a content coding by Accept-Encoding: highest weight, then the server's order; undefined for none. `x-gzip` is
+ * another name of `gzip` (RFC 9110 §8.4.1.3).
+ */
+export function negotiateCoding<Coding extends "br" | "gzip">(
+  header: string | string[] | undefined,
+  offers: readonly Coding[],
+): Coding | undefined {
+  const wanted = weighed(String(header ?? ""));
+  const q = (name: string): number | undefined => wanted.find((w) => w.name === name)?.q;
+  let best: Coding | undefined;
+  let bestQ = 0;
+  for (const offer of offers) {
+    const weight = Math.max(q(offer) ?? q("*") ?? 0, offer === "gzip" ? (q("x-gzip") ?? 0) : 0);
+    if (weight > bestQ) {
+      best = offer;
+      bestQ = weight;
+    }
+  }
+  return best;
 }

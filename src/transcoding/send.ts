@@ -19,14 +19,19 @@ export interface Answer {
   readonly body: string | Uint8Array | undefined;
 }
 
-/** Names of `Vary` with one more, beside what the embedding program has set. */
+/** Returns `Vary` with one more name, beside what is set already: by default what the response has. */
+export function varying(response: NodeResponse, name: string, set: unknown = response.getHeader("vary")): string {
+  const names = Array.isArray(set) ? set.join(", ") : typeof set === "string" ? set : "";
+  if (names === "") return name;
+  const has = names.split(",").some((one) => one.trim().toLowerCase() === name.toLowerCase());
+  return has ? names : `${names}, ${name}`;
+}
+
+/** Adds a name to `Vary` in `headers`, beside what the embedding program has set. */
 export function vary(response: NodeResponse, headers: string[], name: string): void {
   const at = headers.indexOf("vary");
-  const set: unknown = at >= 0 ? headers[at + 1] : response.getHeader("vary");
-  const names = Array.isArray(set) ? set.join(", ") : typeof set === "string" ? set : "";
-  const all = names === "" ? name : names.toLowerCase().includes(name) ? names : `${names}, ${name}`;
-  if (at >= 0) headers[at + 1] = all;
-  else headers.push("vary", all);
+  if (at < 0) headers.push("vary", varying(response, name));
+  else headers[at + 1] = varying(response, name, headers[at + 1]);
 }
 
 /** Compresses a response where the client accepts it and the media type is compressible. */
@@ -39,7 +44,7 @@ export async function compressed(
   const { body, headers } = answer;
   if (body === undefined || !compressible.test(contentType) || headers.includes("content-encoding")) return answer;
   vary(response, headers, "accept-encoding");
-  const coding = negotiateCoding(request.headers["accept-encoding"] as string);
+  const coding = negotiateCoding(request.headers["accept-encoding"], ["br", "gzip"]);
   if (coding === undefined) return answer;
   const bytes = coding === "br" ? await brotli(body, brotliOptions) : await deflate(body);
   headers.push("content-encoding", coding);

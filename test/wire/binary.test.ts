@@ -83,6 +83,26 @@ describe.each(Object.keys(transports) as (keyof typeof transports)[])("A binary 
     expect(await outcome(call())).toBe("400 BAD_REQUEST"),
   );
 
+  it("the refusal of a binary message names the field", async () => {
+    const message = (call: Promise<unknown>): Promise<string> =>
+      call.then(
+        () => "ok",
+        (error: unknown) => ConnectError.from(error).rawMessage,
+      );
+    const checks = [
+      { feature: "a", orgUuid },
+      { feature: "a\0b", orgUuid },
+    ];
+    expect(await message(client(AccessService).checkEntitlements({ checks }, { headers }))).toBe(
+      "checks[1].feature: A text holds a NUL character.",
+    );
+    const signed = (payload: JsonObject) =>
+      message(client(SigningKeysService).sign({ orgUuid, keyId, payload }, { headers }));
+    expect(await signed({ a: { b: ["x\0"] } })).toBe("payload.a.b[0]: A text holds a NUL character.");
+    expect(await signed({ a: { "b\0": 1 } })).toBe("payload.a: A text holds a NUL character.");
+    expect(await signed({ ["k".repeat(5_000)]: Number.NaN })).toMatch(/^payload\.k{192}: A number/u);
+  });
+
   it("a binary message carries JSON values that are JSON, at most as deep as a JSON body", async () => {
     expect(await sign({ sub: "x", list: [1.5, null, true, { a: "b" }] })).toBe("ok");
     expect(await sign(nested(31))).toBe("ok");
