@@ -56,7 +56,8 @@ export function createHttp2Server(options: Http2Options, sessions: Set<ServerHtt
     sessions.add(session);
     options.onSession(open);
     const noteHeaders = headers.add(open);
-    const noteClose = abandonedStreams(session);
+    // A trusted proxy carries the streams of many clients; for its connection, node's limits above apply.
+    const noteClose = account === undefined ? undefined : abandonedStreams(session);
     // Not the server's event: there the connection would have to be looked up for each stream.
     session.on("stream", (stream, requestHeaders, flags, rawHeaders) => {
       open.streams++;
@@ -65,7 +66,7 @@ export function createHttp2Server(options: Http2Options, sessions: Set<ServerHtt
       const entry = new OpenStream(open, stream, requestHeaders, flags, rawHeaders);
       stream.on("close", () => {
         open.streams--;
-        noteClose(stream);
+        noteClose?.(stream);
         options.onStreamClose(entry);
         entry.call?.closed();
         entry.call = undefined;

@@ -222,10 +222,11 @@ function createOuter(
   onSecure: (socket: TLSSocket) => void,
   onPlain: (socket: Socket) => void,
 ): Server {
-  if (tls === undefined) return createNet({ allowHalfOpen: true, noDelay: true }, onPlain);
+  // Of a client that vanished while its stream was quiet, nothing else would ever be noticed over HTTP/1.1.
+  const connection = { allowHalfOpen: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: limits.idleMs };
+  if (tls === undefined) return createNet(connection, onPlain);
   const common = {
-    allowHalfOpen: true,
-    noDelay: true,
+    ...connection,
     ALPNProtocols: ["h2", "http/1.1"],
     handshakeTimeout: limits.headersMs,
   };

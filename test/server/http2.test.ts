@@ -1,6 +1,8 @@
+import { readFileSync } from "node:fs";
 import { connect as connectH2 } from "node:http2";
 import type { ClientHttp2Session } from "node:http2";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { flakyLink } from "../support/flaky-link.ts";
 import { h2Status, open, SHORT_LIMITS, untilClosed } from "./sockets.ts";
 import { start } from "./support.ts";
 import type { Running } from "./support.ts";
@@ -82,6 +84,34 @@ describe("HTTP/2", () => {
     await alive();
   });
 
+  test("a trusted proxy's connection survives clients who cancel, that of another client does not", async () => {
+    const streamPlaces = { take: async () => () => undefined };
+    const [proxied, direct] = [await start({ streamPlaces, isTrusted: () => true }), await start({ streamPlaces })];
+    const cancelMany = async (h2: ClientHttp2Session): Promise<void> => {
+      for (let round = 0; round < 10 && !h2.closed && !h2.destroyed; round++) {
+        const streams = Array.from({ length: 100 }, () =>
+          h2.request({ ":path": "/api/watch", authorization: "Bearer admin" }).on("error", () => undefined),
+        );
+        const closed = streams.map((stream) => new Promise((resolve) => stream.once("close", resolve)));
+        await Promise.all(
+          streams.map((stream) => new Promise((resolve) => stream.once("response", resolve).once("close", resolve))),
+        );
+        for (const stream of streams) stream.close(8 /* CANCEL */);
+        await Promise.all(closed);
+      }
+    };
+    await session(async (h2) => {
+      await cancelMany(h2);
+      expect(await h2Status(h2, {})).toBe(200);
+    }, proxied.url);
+    await session(async (h2) => {
+      const closed = new Promise((resolve) => h2.once("close", resolve));
+      await cancelMany(h2);
+      await closed;
+    }, direct.url);
+    await Promise.all([proxied.close(), direct.close()]);
+  });
+
   test("a trickling header block ends its connection long before the idle limit, and no other", async () => {
     const patient = await start({ limits: { headersMs: 300 } });
     const h2 = connectH2(patient.url);
@@ -116,6 +146,44 @@ describe("HTTP/2", () => {
       slow.write(Buffer.concat([preface, settings, Buffer.from(block)]));
       await untilClosed(slow);
     }
+  });
+
+  test("a quiet stream gets a PING, and continues", async () => {
+    await session(async (h2) => {
+      const stream = h2.request({ ":path": "/api/watch", authorization: "Bearer admin" }).resume();
+      for (const _ of [1, 2, 3]) await new Promise((resolve) => h2.once("ping", resolve));
+      expect([stream.closed, await h2Status(h2, {})]).toEqual([false, 200]);
+    }, strict.url);
+  });
+
+  test("a connection with a quiet stream ends when its client has vanished", async () => {
+    const places = new Set<object>();
+    const take = async () => {
+      const place = {};
+      places.add(place);
+      return () => void places.delete(place);
+    };
+    const watched = await start({ limits: SHORT_LIMITS, streamPlaces: { take } });
+    const link = await flakyLink({ host: "127.0.0.1", port: watched.port });
+    await session(async (h2) => {
+      const stream = h2.request({ ":path": "/api/watch", authorization: "Bearer admin" });
+      await new Promise((resolve) => stream.once("data", resolve));
+      link.deafen();
+      expect(places.size).toBe(1);
+      await expect.poll(() => places.size, { timeout: 20_000 }).toBe(0);
+    }, `http://127.0.0.1:${link.port}`);
+    await link.close();
+    await watched.close();
+  });
+
+  test.runIf(process.platform === "linux")("accepted connections probe clients that send nothing", async () => {
+    const socket = open(server.port);
+    await new Promise((resolve) => socket.once("connect", resolve));
+    const hex = (port = 0): string => port.toString(16).toUpperCase().padStart(4, "0");
+    const line = new RegExp(`:${hex(server.port)} \\S+:${hex(socket.localPort)} 01 \\S+ 02:`, "u");
+    // `02`: the timer of keepalive is running.
+    await expect.poll(() => readFileSync("/proc/net/tcp", "utf8")).toMatch(line);
+    socket.destroy();
   });
 
   test("idle HTTP/2 sessions are closed", async () => {
