@@ -36,19 +36,22 @@ export async function runOnce(
   execute: () => Promise<Message>,
 ): Promise<Message> {
   const begun = await store.begin(scope, fingerprint(method.input, message));
-  if (begun.replay !== undefined) return unpackResponse(method.output, begun.replay, header);
+  const isRest = call.protocol === "rest";
+  if (begun.replay !== undefined) return unpackResponse(method.output, begun.replay, header, isRest);
   const { claim } = begun;
   // The use case passes its caller to the transaction of the effect, which marks the key as used.
   if (call.caller !== undefined) call.caller = { ...call.caller, effect: claim.effect };
   try {
     const response = create(method.output, await execute());
-    await claim.finish(packResponse(method.output, response, header));
+    await claim.finish(packResponse(method.output, response, header, isRest));
     return response;
   } catch (error) {
     await claim.abandon();
     throw error;
   }
 }
+
+const CONTENT_TYPE = "content-type";
 
 /** Returns the SHA-256 of a request message, which is the same over every protocol. */
 function fingerprint(desc: DescMessage, message: Message): Buffer {
@@ -83,19 +86,23 @@ function copyOf(value: unknown): unknown {
   return isReflectMessage(value) ? orderMaps(value) : value;
 }
 
-/** Packs a response with the headers its handler set: four bytes of length, the headers as JSON, the message. */
-function packResponse(desc: DescMessage, message: Message, header: Headers): Buffer {
-  const head = Buffer.from(JSON.stringify([...header].filter(([name]) => !name.startsWith("content-"))));
+/**
+ * Packs a response with the headers its handler set: four bytes of length, the headers as JSON, the message. Of those
+ * about the body, only the content type that a handler chose over REST is kept: the others belong to the protocol.
+ */
+function packResponse(desc: DescMessage, message: Message, header: Headers, isRest: boolean): Buffer {
+  const kept = [...header].filter(([name]) => !name.startsWith("content-") || (isRest && name === CONTENT_TYPE));
+  const head = Buffer.from(JSON.stringify(kept));
   const size = Buffer.alloc(4);
   size.writeUInt32BE(head.length);
   return Buffer.concat([size, head, toBinary(desc, message)]);
 }
 
 /** Returns the message of {@link packResponse} and sets its headers on `header`. */
-function unpackResponse(desc: DescMessage, packed: Buffer, header: Headers): Message {
+function unpackResponse(desc: DescMessage, packed: Buffer, header: Headers, isRest: boolean): Message {
   const end = 4 + packed.readUInt32BE(0);
   for (const [name, value] of JSON.parse(packed.toString("utf8", 4, end)) as [string, string][])
-    header.set(name, value);
+    if (isRest || name !== CONTENT_TYPE) header.set(name, value);
   header.set("idempotent-replayed", "true");
   return fromBinary(desc, packed.subarray(end));
 }
