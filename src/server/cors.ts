@@ -40,7 +40,9 @@ export type CorsOrigins = readonly string[] | "loopback";
 
 /** The CORS protocol (decisions 15.8), without credentials mode. */
 export interface Cors {
-  /** Returns the headers of a response; undefined when the request has no origin, or one that is not allowed. */
+  /** Whether some origins are allowed: responses then differ by `Origin`, also to requests without one. */
+  readonly varies: boolean;
+  /** Returns the headers of a response; undefined when the request has no origin, or none is allowed. */
   headers(request: NodeRequest): Record<string, string> | undefined;
   /** Returns the headers for a preflight request; undefined for other requests and for origins that are not allowed. */
   preflight(request: NodeRequest, methods: string): Record<string, string> | undefined;
@@ -51,10 +53,13 @@ export function createCors(origins: CorsOrigins): Cors {
   const listed = new Set(origins === "loopback" ? [] : origins.map((origin) => origin.toLowerCase()));
   const allowed = (origin: string): boolean =>
     origins === "loopback" ? isLoopback(origin) : listed.has("*") || listed.has(origin.toLowerCase());
+  const varies = origins === "loopback" || listed.size > 0;
   return {
+    varies,
     headers(request) {
       const { origin } = request.headers;
-      if (origin === undefined || !allowed(origin)) return undefined;
+      if (origin === undefined || !varies) return undefined;
+      if (!allowed(origin)) return { vary: "Origin" };
       return { "access-control-allow-origin": origin, "access-control-expose-headers": EXPOSE_HEADERS, vary: "Origin" };
     },
     preflight(request, methods) {

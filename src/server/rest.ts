@@ -12,6 +12,7 @@ import type { Encoder, ServiceEntry, Transcoder } from "../transcoding/index.ts"
 import { callOf } from "./call.ts";
 import type { Call } from "./call.ts";
 import type { CompiledRpc } from "./connect.ts";
+import { takesCredential } from "./gate/index.ts";
 import type { Gate } from "./gate/index.ts";
 import type { Policy } from "./policy.ts";
 import { NOSNIFF, printError } from "./print.ts";
@@ -27,6 +28,8 @@ export interface RestOptions {
   fail: Fail;
   shutdownSignal: AbortSignal;
   encoders: Readonly<Record<string, Encoder>>;
+  /** Whether responses differ by `Origin`. */
+  variesByOrigin: boolean;
   /** The call that is being handed to the transcoder. */
   currentCall: () => Call;
   done: (call: Call, status: number) => void;
@@ -45,7 +48,13 @@ export function restTranscoder(options: RestOptions): Transcoder {
     encoders: options.encoders,
     shutdownSignal: options.shutdownSignal,
     contextValues: options.currentCall,
-    answerHeaders: (values) => ["x-request-id", callOf(values).info.requestId, ...nosniff],
+    answerHeaders(values) {
+      const { info, policy } = callOf(values);
+      const headers = ["x-request-id", info.requestId, ...nosniff];
+      // No shared cache keeps responses to requests with a credential.
+      if (options.variesByOrigin && policy?.safe === true && !takesCredential(policy)) headers.push("vary", "Origin");
+      return headers;
+    },
     gate(context, params, route) {
       const call = callOf(context.values);
       const policy = (call.policy = policies.get(route.method) as Policy);

@@ -85,6 +85,7 @@ export function createRoutes(
     handover.call = undefined;
     if (taken) return;
     for (const [name, value] of Object.entries(commonHeaders(call))) response.setHeader(name, value);
+    if (table.cors.varies) response.setHeader("vary", "Origin");
     const page = table.extra?.(request, response);
     if (page === true) return;
     if (page === "other_method" && request.method === "OPTIONS")
@@ -146,7 +147,7 @@ function procedure(path: string, call: Call, request: NodeRequest, response: Nod
     if (preflight !== undefined)
       return void (response as ServerResponse).writeHead(204, { ...extra, ...preflight }).end();
     Object.assign(extra, table.cors.headers(request));
-  }
+  } else if (request.method !== "POST" && table.cors.varies) extra["vary"] = "Origin";
   if (handler === undefined) {
     if (callsProcedure(path, call)) return refuseProcedure(call, response, table, extra);
     for (const [name, value] of Object.entries(extra)) response.setHeader(name, value);

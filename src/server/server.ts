@@ -143,6 +143,7 @@ export function createServer(options: ServerOptions): Server {
   const procedures = connectHandlers(rpcs, gate, fail, shutdown.signal, limits.messageBytes);
   for (const [path, handler] of infrastructureHandlers(options, slots, fail, draining.signal, shutdown.signal))
     procedures.set(path, handler);
+  const cors = createCors(options.corsOrigins);
   const byPath = new Map([...policies.values()].map((policy) => [policy.path, policy]));
   const rest = restTranscoder({
     rpcs,
@@ -151,6 +152,7 @@ export function createServer(options: ServerOptions): Server {
     fail,
     shutdownSignal: shutdown.signal,
     encoders: options.encoders ?? {},
+    variesByOrigin: cors.varies,
     currentCall: () => handover.call as Call,
     done,
   });
@@ -160,7 +162,7 @@ export function createServer(options: ServerOptions): Server {
       policyOf: (found) => byPath.get(found.requestPath),
       rest,
       extra: options.extra,
-      cors: createCors(options.corsOrigins),
+      cors,
       addressOf: options.addressOf,
       fail,
       refuseUnread: createRefuseUnread(gate, fail),

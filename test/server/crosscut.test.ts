@@ -54,6 +54,21 @@ describe("CORS", () => {
     expect(answer.headers.get("vary")).toContain("Origin");
   });
 
+  test.each(["/api/hello", "/atrium.echo.v1.EchoService/Hello?connect=v1&encoding=json&message=%7B%7D"])(
+    "what caches may keep of %s varies by origin, whoever asks",
+    async (path) => {
+      for (const headers of [{}, { origin: "https://app.test" }, { origin: "https://evil.test" }])
+        expect((await server.fetch(path, { headers })).headers.get("vary")).toContain("Origin");
+    },
+  );
+
+  test("without configured origins nothing varies by origin", async () => {
+    const closed = await start({ corsOrigins: [] });
+    const answer = await closed.fetch("/api/hello", { headers: { origin: "https://app.test" } });
+    expect([answer.status, answer.headers.get("vary")]).toEqual([200, null]);
+    await closed.close();
+  });
+
   test("other origins get no CORS headers, and OPTIONS without CORS lists the allowed methods", async () => {
     const foreign = await server.fetch("/api/hello", { headers: { origin: "https://evil.test" } });
     expect([foreign.status, foreign.headers.has("access-control-allow-origin")]).toEqual([200, false]);

@@ -3,6 +3,8 @@ import { readFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { gzipSync } from "node:zlib";
 import { services } from "../../../gen/services.ts";
+import { isKnown, negotiateCoding, varying } from "../../transcoding/index.ts";
+import type { NodeRequest } from "../../transcoding/index.ts";
 import { compilePolicies } from "../policy.ts";
 import type { PlainHandler } from "../routes.ts";
 import { createErrorFacts, errorBody, errorsBody } from "./error-pages.ts";
@@ -101,26 +103,21 @@ export function documentPages(baseUrl: string): PlainHandler {
     made.set(path, page);
     if (request.method !== "GET" && request.method !== "HEAD") return "other_method";
     // The response of HTTP/2 has the same methods.
-    send(page, request.method === "HEAD", request.headers, rawResponse as ServerResponse);
+    send(page, request, rawResponse as ServerResponse);
     return true;
   };
 }
 
-function send(
-  { type, policy, body, gzip, etag }: Page,
-  head: boolean,
-  headers: { "if-none-match"?: string | undefined; "accept-encoding"?: string | string[] | undefined },
-  response: ServerResponse,
-): void {
+function send({ type, policy, body, gzip, etag }: Page, request: NodeRequest, response: ServerResponse): void {
   const common = {
     ...HEADERS,
     etag,
-    vary: "Accept-Encoding",
+    vary: varying(response, "Accept-Encoding"),
     "cache-control": "no-cache",
     ...(policy !== undefined && { "content-security-policy": policy }),
   };
-  if (headers["if-none-match"]?.includes(etag) === true) return void response.writeHead(304, common).end();
-  const compressed = /\bgzip\b/u.test(String(headers["accept-encoding"] ?? ""));
+  if (isKnown(request, etag)) return void response.writeHead(304, common).end();
+  const compressed = negotiateCoding(request.headers["accept-encoding"], ["gzip"]) === "gzip";
   const content = compressed ? gzip : body;
   response.writeHead(200, {
     ...common,
@@ -128,5 +125,5 @@ function send(
     "content-length": String(content.length),
     ...(compressed && { "content-encoding": "gzip" }),
   });
-  response.end(head ? undefined : content);
+  response.end(request.method === "HEAD" ? undefined : content);
 }

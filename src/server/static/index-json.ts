@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { basePath } from "../../platform/base-path.ts";
+import { varying } from "../../transcoding/index.ts";
 import type { PlainHandler } from "../routes.ts";
 
 /** What `GET /` tells a program. */
@@ -43,7 +44,7 @@ export function indexJson({ version, baseUrl, console, mailbox, firstLogin }: In
       "content-type": "application/json",
       "cache-control": "no-store",
       "x-content-type-options": "nosniff",
-      vary: "Accept",
+      vary: varying(response, "Accept"),
     });
     response.end(request.method === "HEAD" ? undefined : json);
     return true;
