@@ -6,6 +6,7 @@ import type { TestApp } from "../support/app.ts";
 
 const GUIDES = [
   "quick-start",
+  "calling",
   "verify-tokens",
   "stay-signed-in",
   "step-up",
