@@ -112,6 +112,29 @@ describe("a link that joins an organization", () => {
     });
   });
 
+  it("links and codes take the name of the organization too; an unknown one is as none", async () => {
+    const { mail, open } = await link("named@jit.test", { org_name: " host <B>& sons" });
+    expect(mail.text).toContain("also joins");
+    expect(await orgOf(await open())).toBe(host.org);
+
+    const signedIn = await (await link("named@jit.test", {})).open();
+    const own = await post("/api/organizations", { name: "Of Named" }, signedIn.body.access_token as string);
+    expect(own.status).toBe(201);
+    for (const [named, entered] of [
+      ["Of Named", own.body.org_uuid],
+      ["HOST <b>& Sons", host.org],
+      ["Nobody's", host.org],
+    ] as const) {
+      await post("/api/auth/otp", { email: "named@jit.test" });
+      const code = /^ {4}(\d{6})$/mu.exec((await mailsTo(app, "named@jit.test")).at(-1)?.text ?? "")?.[1];
+      const answer = await post("/api/auth/otp/verify", { email: "named@jit.test", code, org_name: named });
+      expect([named, await orgOf(answer)]).toEqual([named, entered]);
+    }
+    const unknown = await link("unnamed@jit.test", { org_name: "Nobody's" });
+    expect(unknown.mail.text).not.toContain("Host");
+    expect(await orgOf(await unknown.open())).toBeNull();
+  });
+
   it("a mailed code never joins an organization", async () => {
     await post("/api/auth/otp", { email: "code@jit.test" });
     const code = /^ {4}(\d{6})$/mu.exec((await mailsTo(app, "code@jit.test")).at(-1)?.text ?? "")?.[1];

@@ -31,7 +31,7 @@ export default function Code() {
     );
 
   async function submit(typed: string): Promise<void> {
-    const answer = await verify.run({ email, code: typed.replaceAll(/\s/gu, "") });
+    const answer = await verify.run({ email, code: typed.replaceAll(/\s/gu, ""), orgName: search["org"] });
     if (answer === undefined) setCode("");
     else await enter(answer, search["next"]);
   }

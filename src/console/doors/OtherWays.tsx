@@ -19,7 +19,8 @@ export function OtherWays({ form, next }: { form: Form<typeof LoginRequestSchema
   const code = useCall(LoginService.method.sendOtp, { transport: publicTransport });
   const [sentTo, setSentTo] = useState<string>();
   const [missing, setMissing] = useState(false);
-  const org = useSettled(form.values.orgName?.trim() ?? "");
+  const orgName = form.values.orgName?.trim() || undefined;
+  const org = useSettled(orgName ?? "");
   const options = useQuery(
     LoginService.method.getSignInOptions,
     { orgName: org },
@@ -48,7 +49,7 @@ export function OtherWays({ form, next }: { form: Form<typeof LoginRequestSchema
           wide
           busy={link.busy}
           onClick={withEmail(async () => {
-            if ((await link.run({ email, ...back })) !== undefined) setSentTo(email);
+            if ((await link.run({ email, orgName, ...back })) !== undefined) setSentTo(email);
           })}
         >
           Email me a link
@@ -58,7 +59,7 @@ export function OtherWays({ form, next }: { form: Form<typeof LoginRequestSchema
           busy={code.busy}
           onClick={withEmail(async () => {
             if ((await code.run({ email })) === undefined) return;
-            await navigate({ to: "/sign-in/code", search: { email, next } });
+            await navigate({ to: "/sign-in/code", search: { email, next, org: orgName } });
           })}
         >
           Email me a code

@@ -11,6 +11,7 @@ import type { OpenedPair, OpenedSession } from "../sessions/index.ts";
 import type { LoginDeps } from "./deps.ts";
 import type { MailMethod, MailSignIn } from "./mail-sign-in.ts";
 import { magicLinkMail } from "./mails.ts";
+import { namedOrganization } from "./named-organization.ts";
 import { createSsoRefusals } from "./sso-refusal.ts";
 import { addressee, insertMailToken, useMailToken } from "./store.ts";
 
@@ -19,6 +20,8 @@ export interface MagicLinkRequest {
   email: string;
   /** Organization to join, if it admits the mail domain. */
   orgUuid?: string | undefined;
+  /** Its name, where the id is not known; without effect when no organization has it. */
+  orgName?: string | undefined;
   /** Returned by `verify`. */
   redirectTo?: string | undefined;
 }
@@ -87,7 +90,7 @@ export function createMagicLink(deps: LoginDeps, { signIn }: MailSignIn) {
       const { token, hash } = newOpaqueToken(random);
       const [at, expiresAt] = [dateOf(clock), dateOf(clock, config.magicLinkMs)];
       const redirectTo = request.redirectTo || undefined;
-      const orgUuid = request.orgUuid || undefined;
+      const orgUuid = await namedOrganization(organizations, request);
       const [url, minutes] = [`${config.baseUrl}/magic-link#token=${token}`, Math.ceil(config.magicLinkMs / 60_000)];
       await context.transaction(async (tx) => {
         const effect = orgUuid === undefined ? undefined : await effectOf(tx, orgUuid, email);

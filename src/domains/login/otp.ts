@@ -13,6 +13,7 @@ import { countFailure, deleteCode, lockCode, replaceCode } from "./code-store.ts
 import type { LoginDeps } from "./deps.ts";
 import type { MailMethod, MailSignIn } from "./mail-sign-in.ts";
 import { codeMail } from "./mails.ts";
+import { namedOrganization } from "./named-organization.ts";
 import { enteredEmail } from "./rules.ts";
 import { createSsoRefusals } from "./sso-refusal.ts";
 
@@ -24,11 +25,13 @@ export interface EnteredCode {
   appUuid?: string | undefined;
   /** Organization to act in, for its members: the mail with the code names none to join. */
   orgUuid?: string | undefined;
+  /** Its name, where the id is not known; without effect when no organization has it. */
+  orgName?: string | undefined;
 }
 
 /** Sign-in by mailed one-time codes (decisions 3.8). */
 export function createOtp(deps: LoginDeps, { signIn }: MailSignIn) {
-  const { clock, random, sealer, events, people, sessions, config } = deps;
+  const { clock, random, sealer, events, organizations, people, sessions, config } = deps;
   const ssoRefusals = createSsoRefusals(deps);
   const method: MailMethod<OpenedPair> = { name: "otp", amr: ["mail", "otp"], open: sessions.open.pair };
 
@@ -94,8 +97,9 @@ export function createOtp(deps: LoginDeps, { signIn }: MailSignIn) {
      * Signs in with a code, or asks for the second factor; creates the person if necessary.
      * @throws {unauthorized} when the code is wrong, used up or expired
      */
-    async verify(context: RequestContext, entered: EnteredCode): Promise<OpenedPair | SecondFactorNeeded> {
+    async verify(context: RequestContext, request: EnteredCode): Promise<OpenedPair | SecondFactorNeeded> {
       const { info } = context;
+      const entered = { ...request, orgUuid: await namedOrganization(organizations, request) };
       const emailKey = parseEmail(entered.email)?.key ?? "";
       const whose = () => people.memberships.wouldEnter(emailKey, entered.orgUuid || null);
       const metadata = { method: "otp", email: enteredEmail(entered.email) };
