@@ -63,6 +63,7 @@ import { purchases } from "./0103-purchases.ts";
 import { organizationsByCreation } from "./0104-organizations-by-creation.ts";
 import { webhookSteps } from "./0105-webhook-steps.ts";
 import { svidIssuers } from "./0087-svid-issuers.ts";
+import { customerOrganizations } from "./0090-customer-organizations.ts";
 
 /** Every migration of every domain, in the order they run. Append only: a released migration never changes. */
 export const migrations: readonly MigrationObject[] = [
@@ -131,4 +132,5 @@ export const migrations: readonly MigrationObject[] = [
   organizationsByCreation,
   webhookSteps,
   svidIssuers,
+  customerOrganizations,
 ];

@@ -71,7 +71,7 @@ describe("reconciliation", () => {
     const before = await request({ provider: "stripe", from: day(-3), to: day(-2) });
     expect(await finished(before.body.workflow_id)).toMatchObject({ seen: 0, repaired: 0 });
     const all = await request({ provider: "stripe" });
-    expect((await finished(all.body.workflow_id)).repaired).toBe(243);
+    expect((await finished(all.body.workflow_id)).repaired).toBe(364);
     const { body } = await world.app.call("GET", "/api/billing/history?limit=1", { token: buyer.token });
     expect(body.total).toBe(121);
   });

@@ -6,6 +6,7 @@ import { createAccount } from "./payments/account.ts";
 import { createApply } from "./payments/apply.ts";
 import { createSubscriptionEnd } from "./payments/ending.ts";
 import { createInbox } from "./payments/inbox.ts";
+import { createRefunds } from "./payments/refunds.ts";
 import { createPlans } from "./plans/plans.ts";
 import { createPrices } from "./prices/prices.ts";
 import { createCountryLookup } from "./prices/region.ts";
@@ -36,6 +37,7 @@ export function createBilling(deps: BillingDeps) {
     isConfigured: providers.names().length > 0,
     account: createAccount(deps, providers, demand),
     ending: createSubscriptionEnd(deps, providers),
+    refunds: createRefunds(deps, providers, inbox),
     portal: createPortal(deps, providers, demand),
     cards: createCards(deps, providers),
     meters,

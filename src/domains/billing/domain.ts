@@ -13,6 +13,8 @@ import type { Rbac } from "../rbac/index.ts";
 import type { Keys } from "../signing-keys/index.ts";
 import { CANCEL_RETRY_MS, SUBSCRIPTION_LEFT, SUBSCRIPTIONS_LEFT } from "./payments/ending.ts";
 import type { LeftSubscription, LeftSubscriptions } from "./payments/ending.ts";
+import { LIST_RETRY_MS, REFUND_RECEIVED } from "./payments/refunds.ts";
+import type { ReceivedRefund } from "./payments/refunds.ts";
 import { RECONCILIATION_REQUESTED } from "./reconcile/reconcile.ts";
 import { createBilling } from "./billing.ts";
 import { billingRpc } from "./rpc.ts";
@@ -62,6 +64,11 @@ export const billingDomain = defineDomain("billing", (ground: Ground & Below) =>
           await workflows.start(RECONCILE, String(id));
         },
         retry: WORKFLOW_RETRY_MS,
+        concurrency: 1,
+      },
+      [REFUND_RECEIVED]: {
+        handle: (payload: Record<string, unknown>) => billing.refunds.findPayment(payload as unknown as ReceivedRefund),
+        retry: LIST_RETRY_MS,
         concurrency: 1,
       },
       [SUBSCRIPTIONS_LEFT]: {

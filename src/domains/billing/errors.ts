@@ -6,6 +6,11 @@ export const billingErrors = defineErrors({
   invalidPlan: [400, "invalid_plan", "There is no such plan; list the plans."],
   currencyUnsupported: [400, "currency_unsupported", "The price is not sold in this currency."],
   unknownCurrency: [400, "currency_unsupported", "There is no such currency in ISO 4217."],
+  unsupportedSum: [
+    400,
+    "currency_unsupported",
+    "The provider cannot charge this sum in this currency; use the other provider, or buy in another currency.",
+  ],
   tooManyPlans: [409, "conflict", "There are 1,000 plans; change one of these."],
   quoteNotFound: [404, "not_found", "No such quote."],
   quoteExpired: [410, "quote_expired", "The quote has expired; ask for a new one."],
@@ -15,6 +20,11 @@ export const billingErrors = defineErrors({
     409,
     "conflict",
     "The provider does not know this organization; buy something or add a card first.",
+  ],
+  sharedCustomer: [
+    409,
+    "conflict",
+    "Another organization has the same customer at the provider, whose portal would show both; pay with another email.",
   ],
   subscriptionNotFound: [404, "not_found", "No such subscription, or it has ended."],
   cardNotFound: [404, "card_not_found", "No such card."],

@@ -83,8 +83,8 @@ export const COMMERCE_CODES = {
   currency_unsupported: {
     status: [400],
     meaning: "The price is not sold in this currency.",
-    why: "The price has no row of this currency, or ISO 4217 does not have it.",
-    remedy: "Use a currency of the price.",
+    why: "The price has no such row, ISO 4217 has no such currency, or the provider cannot charge the sum in it.",
+    remedy: "Use a currency of the price, or the other provider.",
   },
   quote_invalid: {
     status: [400],
@@ -136,9 +136,11 @@ export const COMMERCE_CODES = {
   },
   invalid_template: {
     status: [400],
-    meaning: "A placeholder stands where its value cannot be escaped safely.",
-    why: "Placeholders are not allowed in scripts, styles, comments, event handlers, names and unquoted values.",
-    remedy: "Move the placeholder into text or a quoted attribute value.",
+    meaning: "A placeholder stands where its value cannot be escaped safely, or elements nest too deeply.",
+    why:
+      "Placeholders are not allowed in scripts, styles, comments, event handlers, names and unquoted values; elements " +
+      "have at most 500 levels.",
+    remedy: "Move the placeholder into text or a quoted attribute value; close elements that are left open.",
   },
   invalid_format: {
     status: [400],

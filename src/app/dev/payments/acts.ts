@@ -1,7 +1,19 @@
-import { newId, periodEnd, totalOf } from "./ledger.ts";
-import type { Checkout, Ledger, Provider, SentEvent, Subscription } from "./ledger.ts";
-import { paddlePaid, paddleRenewed, printPaddleSubscription, printTransaction } from "./paddle-events.ts";
-import { printStripeSubscription, stripePaid, stripeRenewed } from "./stripe-events.ts";
+import { newId, periodEnd, refundedOf, totalOf } from "./ledger.ts";
+import type { Checkout, Ledger, Payment, Provider, Refund, SentEvent, Subscription } from "./ledger.ts";
+import {
+  paddlePaid,
+  paddleRefunded,
+  paddleRenewed,
+  printPaddleSubscription,
+  printTransaction,
+} from "./paddle-events.ts";
+import {
+  printStripeSubscription,
+  stripePaid,
+  stripeRefunded,
+  stripeRefundFailed,
+  stripeRenewed,
+} from "./stripe-events.ts";
 
 /** Creates what people do on the pages of the development payment server. `now` is in seconds since the epoch. */
 export function createActs(ledger: Ledger, now: () => number, send: (event: SentEvent) => void) {
@@ -22,12 +34,21 @@ export function createActs(ledger: Ledger, now: () => number, send: (event: Sent
     for (const [type, data] of events) publish(provider, type, data);
   }
 
-  function record(customer: string, checkout: Checkout, paid: boolean, id: string): void {
-    ledger.payments.push({ id, customer, total: totalOf(checkout), currency: checkout.currency, at: now(), paid });
+  function record(customer: string, checkout: Checkout, paid: boolean, id: string): Payment {
+    const { provider, currency } = checkout;
+    const [intent, charge] = [newId("pi"), newId("ch")];
+    const total = totalOf(checkout);
+    const at = now();
+    const payment: Payment = { id, provider, customer, total, currency, at, paid, intent, charge, refunds: [] };
+    ledger.payments.push(payment);
+    return payment;
   }
 
-  const paymentId = ({ provider, id }: Checkout, isFirst: boolean): string =>
-    provider === "stripe" ? newId("in") : isFirst ? id : newId("txn");
+  /** At Stripe the invoice, or the session of a single payment; at Paddle the transaction. */
+  function paymentId({ provider, id, interval }: Checkout, isFirst: boolean): string {
+    if (provider === "stripe" && interval !== null) return newId("in");
+    return isFirst ? id : newId("txn");
+  }
 
   return {
     publish,
@@ -40,7 +61,7 @@ export function createActs(ledger: Ledger, now: () => number, send: (event: Sent
     pay(checkout: Checkout): void {
       checkout.status = "paid";
       const { provider, interval } = checkout;
-      const customer = newId(provider === "stripe" ? "cus" : "ctm");
+      const customer = checkout.customer ?? newId(provider === "stripe" ? "cus" : "ctm");
       ledger.customers.add(customer);
       const subscription: Subscription | undefined =
         interval === null
@@ -55,12 +76,12 @@ export function createActs(ledger: Ledger, now: () => number, send: (event: Sent
               end: periodEnd(now(), interval),
             };
       if (subscription !== undefined) ledger.subscriptions.set(subscription.id, subscription);
-      const id = paymentId(checkout, true);
-      record(customer, checkout, true, id);
+      const payment = record(customer, checkout, true, paymentId(checkout, true));
+      const named = checkout.customer !== null || checkout.makesCustomer ? customer : null;
       publishAll(
         provider,
         provider === "stripe"
-          ? stripePaid(checkout, customer, subscription, id)
+          ? stripePaid(checkout, payment, named, subscription)
           : paddlePaid(checkout, customer, subscription),
       );
     },
@@ -80,14 +101,32 @@ export function createActs(ledger: Ledger, now: () => number, send: (event: Sent
         subscription.end = periodEnd(subscription.start, checkout.interval ?? "month");
       }
       subscription.status = isPaid ? "active" : "past_due";
-      const id = paymentId(checkout, false);
-      record(subscription.customer, checkout, isPaid, id);
+      const payment = record(subscription.customer, checkout, isPaid, paymentId(checkout, false));
       publishAll(
         checkout.provider,
         checkout.provider === "stripe"
-          ? stripeRenewed(subscription, id, isPaid)
-          : paddleRenewed(subscription, id, isPaid),
+          ? stripeRenewed(subscription, payment)
+          : paddleRenewed(subscription, payment.id, isPaid),
       );
+    },
+
+    /** Pays back a sum of a payment, at most what is left of it. */
+    refund(payment: Payment, amount: number): Refund {
+      const { provider } = payment;
+      const sum = Math.min(amount, payment.total - refundedOf(payment));
+      const refund = { id: newId(provider === "stripe" ? "re" : "adj"), amount: sum, failed: false };
+      payment.refunds.push(refund);
+      publishAll(provider, [provider === "stripe" ? stripeRefunded(payment) : paddleRefunded(payment, refund)]);
+      return refund;
+    },
+
+    /** Lets a refund fail afterwards: the money is back at the seller's. */
+    failRefund(payment: Payment, refund: Refund): void {
+      const { provider } = payment;
+      refund.failed = true;
+      publishAll(provider, [
+        provider === "stripe" ? stripeRefundFailed(payment, refund) : paddleRefunded(payment, refund),
+      ]);
     },
 
     /** Ends a subscription with its period, or now. */

@@ -3,10 +3,14 @@ import { randomBytes } from "node:crypto";
 /** Names of the providers that the development payment server speaks for. */
 export type Provider = "stripe" | "paddle";
 
-/** A checkout that a person can pay. Amounts are minor units. */
+/** A checkout that a person can pay. Amounts are units of the provider's. */
 export interface Checkout {
   id: string;
   provider: Provider;
+  /** Who pays; null for a customer that is made with the payment. */
+  customer: string | null;
+  /** Whether a payment makes a customer that the provider names; at Stripe one of a single payment may not. */
+  makesCustomer: boolean;
   items: readonly { name: string; amount: number; quantity: number }[];
   /** ISO 4217, lower case. */
   currency: string;
@@ -32,12 +36,26 @@ export interface Subscription {
 
 /** A payment, as the portal lists it. */
 export interface Payment {
+  /** The invoice, the session or the transaction that is paid. */
   id: string;
+  provider: Provider;
   customer: string;
   total: number;
   currency: string;
   at: number;
   paid: boolean;
+  /** Stripe's payment intent and charge, which a refund names. */
+  intent: string;
+  charge: string;
+  refunds: Refund[];
+}
+
+/** What was paid back. */
+export interface Refund {
+  id: string;
+  amount: number;
+  /** Whether the money came back. */
+  failed: boolean;
 }
 
 /** An event as the provider sends and lists it. */
@@ -59,6 +77,10 @@ export const newId = (prefix: string): string =>
 /** What all items of a checkout cost. */
 export const totalOf = ({ items }: Checkout): number =>
   items.reduce((total, { amount, quantity }) => total + amount * quantity, 0);
+
+/** What was paid back of a payment. */
+export const refundedOf = ({ refunds }: Payment): number =>
+  refunds.reduce((sum, { amount, failed }) => sum + (failed ? 0 : amount), 0);
 
 /** The end of a period that begins at a time, both in seconds since the epoch. */
 export function periodEnd(start: number, interval: "month" | "year"): number {

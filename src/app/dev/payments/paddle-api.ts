@@ -48,6 +48,8 @@ export function createPaddleApi(ledger: Ledger, acts: Acts, pages: () => string)
     const checkout: Checkout = {
       id,
       provider: "paddle",
+      customer: null,
+      makesCustomer: true,
       items: indexes.map((nth) => ({
         name: fields.get(`items.${nth}.price.product.name`) ?? "",
         amount: Number(fields.get(`items.${nth}.price.unit_price.amount`)),

@@ -1,5 +1,5 @@
 import { totalOf } from "./ledger.ts";
-import type { Checkout, Subscription } from "./ledger.ts";
+import type { Checkout, Payment, Refund, Subscription } from "./ledger.ts";
 
 /** An event of Paddle without its envelope. */
 export type PaddleEvent = [type: string, data: Record<string, unknown>];
@@ -20,13 +20,14 @@ export function printTransaction(
     status,
     customer_id: rest.customer ?? null,
     subscription_id: subscription?.id ?? null,
+    origin: id === checkout.id ? "api" : "subscription_recurring",
     currency_code: checkout.currency.toUpperCase(),
     collection_mode: "automatic",
     items: [],
     payments: [],
     details: {
       tax_rates_used: [],
-      totals: { total, grand_total: total, currency_code: checkout.currency.toUpperCase() },
+      totals: { total, credit: "0", grand_total: total, currency_code: checkout.currency.toUpperCase() },
       line_items: [],
     },
     billing_period:
@@ -75,4 +76,20 @@ export const paddleRenewed = (subscription: Subscription, paymentId: string, isP
     }),
   ],
   ["subscription.updated", printPaddleSubscription(subscription)],
+];
+
+/** What Paddle sends when a payment is paid back, in part or whole, and when that is taken back. */
+export const paddleRefunded = (payment: Payment, { id, amount, failed }: Refund): PaddleEvent => [
+  failed ? "adjustment.updated" : "adjustment.created",
+  {
+    id,
+    action: "refund",
+    type: amount === payment.total ? "full" : "partial",
+    transaction_id: payment.id,
+    customer_id: payment.customer,
+    currency_code: payment.currency.toUpperCase(),
+    status: failed ? "reversed" : "approved",
+    totals: { total: String(amount), currency_code: payment.currency.toUpperCase() },
+    items: [],
+  },
 ];

@@ -1,6 +1,7 @@
 import { escapeHtml } from "../../../platform/html.ts";
-import { totalOf } from "./ledger.ts";
-import type { Checkout, Payment, Subscription } from "./ledger.ts";
+import { minorDigits } from "../../../platform/iso-codes.ts";
+import { refundedOf, totalOf } from "./ledger.ts";
+import type { Checkout, Payment, Provider, Subscription } from "./ledger.ts";
 
 const STYLE = `
 :root { color-scheme: light dark; --ink: #1b1f2a; --soft: #5b6475; --paper: #fff; --ground: #f3f5f9; --line: #dde2ec;
@@ -35,10 +36,14 @@ button:hover, a.button:hover { filter: brightness(1.08); }
 
 const NAMES = { stripe: "Stripe", paddle: "Paddle" } as const;
 
-/** An amount of minor units for people. */
-export function money(amount: number, currency: string): string {
-  const format = new Intl.NumberFormat("en", { style: "currency", currency });
-  return format.format(amount / 10 ** (format.resolvedOptions().maximumFractionDigits ?? 2));
+/** Decimal places of Stripe's amounts where they are not those of ISO 4217. */
+const STRIPE_DIGITS: Readonly<Record<string, number>> = { isk: 2, ugx: 2, mga: 0 };
+
+/** An amount of a provider's units for people. */
+export function money(amount: number, currency: string, provider: Provider): string {
+  const digits = (provider === "stripe" ? STRIPE_DIGITS[currency] : undefined) ?? minorDigits(currency) ?? 2;
+  const fixed = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+  return new Intl.NumberFormat("en", { style: "currency", currency, ...fixed }).format(amount / 10 ** digits);
 }
 
 const day = (seconds: number): string =>
@@ -57,16 +62,16 @@ export function checkoutPage(checkout: Checkout, wasDeclined: boolean): string {
   const { provider, items, currency, interval, cancelUrl } = checkout;
   const rows = items.map(({ name, amount, quantity }) => {
     const label = quantity === 1 ? escapeHtml(name) : `${escapeHtml(name)} × ${quantity}`;
-    return `<li><span>${label}</span><span>${money(amount * quantity, currency)}</span></li>`;
+    return `<li><span>${label}</span><span>${money(amount * quantity, currency, provider)}</span></li>`;
   });
   const per = interval === null ? "" : ` <span class="per">per ${interval}</span>`;
   const declined = `<p class="bad" role="alert">The card was declined. Nothing was paid; you can try again.</p>`;
   return page(
     "Checkout",
     `${badge(NAMES[provider])}<h1>Your order</h1>
-<div class="total">${money(totalOf(checkout), currency)}${per}</div><ul>${rows.join("")}</ul>
+<div class="total">${money(totalOf(checkout), currency, provider)}${per}</div><ul>${rows.join("")}</ul>
 ${wasDeclined ? declined : ""}<form method="post">
-<button class="main" name="act" value="pay">Pay ${money(totalOf(checkout), currency)}</button>
+<button class="main" name="act" value="pay">Pay ${money(totalOf(checkout), currency, provider)}</button>
 <button name="act" value="decline">Decline the card</button>
 <button name="act" value="leave">Leave without paying</button></form>
 ${cancelUrl === null ? "<p>After paying, return to the page that sent you here.</p>" : ""}`,
@@ -101,14 +106,20 @@ export function portalPage(
       ["end", "Development: end now"],
     ];
     const buttons = acts.map(([act, label]) => `<button name="act" value="${act} ${id}">${label}</button>`);
-    const price = `${money(totalOf(checkout), checkout.currency)} per ${checkout.interval}`;
+    const price = `${money(totalOf(checkout), checkout.currency, provider)} per ${checkout.interval}`;
     const form = status === "canceled" ? "" : `<form method="post">${buttons.join("")}</form>`;
     const name = escapeHtml(checkout.items[0]?.name ?? "");
     return `<div class="box"><strong>${name}</strong>, ${price}<p>${state}</p>${form}</div>`;
   });
-  const rows = payments.map(({ total, currency, at, paid }) => {
+  const rows = payments.map((payment) => {
+    const { id, total, currency, at, paid } = payment;
+    const refunded = refundedOf(payment);
     const failed = paid ? "" : ' <span class="bad">failed</span>';
-    return `<li><span>${day(at)}${failed}</span><span>${money(total, currency)}</span></li>`;
+    const back = refunded === 0 ? "" : ` <span>${money(refunded, currency, provider)} refunded</span>`;
+    const row = `<li><span>${day(at)}${failed}${back}</span><span>${money(total, currency, provider)}</span></li>`;
+    if (!paid || refunded >= total) return row;
+    const label = `Development: refund ${money(total - refunded, currency, provider)}`;
+    return `${row}<li><form method="post"><button name="act" value="refund ${id}">${label}</button></form></li>`;
   });
   return page(
     "Customer portal",

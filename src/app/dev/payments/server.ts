@@ -110,15 +110,17 @@ export async function startPaymentServer(options: PaymentServerOptions): Promise
     if (portal === undefined)
       return html(response, 404, messagePage("No such session", "Open the portal again.", false, null));
     const own = [...ledger.subscriptions.values()].filter(({ customer }) => customer === portal.customer);
-    const [verb, subscriptionId] = act?.split(" ") ?? [];
-    const chosen = own.find((subscription) => subscription.id === subscriptionId && subscription.status !== "canceled");
+    const [verb, chosenId] = act?.split(" ") ?? [];
+    const chosen = own.find((subscription) => subscription.id === chosenId && subscription.status !== "canceled");
     if (chosen !== undefined) {
       if (verb === "cancel") acts.cancel(chosen, "period");
       if (verb === "end") acts.cancel(chosen, "now");
       if (verb === "renew" || verb === "fail") acts.renew(chosen, verb === "renew");
     }
-    if (act !== null) return goTo(response, `/portal/${id}`);
     const payments = ledger.payments.filter(({ customer }) => customer === portal.customer).toReversed();
+    const paid = payments.find((payment) => payment.id === chosenId && payment.paid);
+    if (paid !== undefined && verb === "refund") acts.refund(paid, paid.total);
+    if (act !== null) return goTo(response, `/portal/${id}`);
     return html(response, 200, portalPage(own, payments, portal.provider, portal.returnUrl));
   }
 

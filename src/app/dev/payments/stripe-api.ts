@@ -1,7 +1,7 @@
 import { newId } from "./ledger.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Acts } from "./acts.ts";
-import { printSession, printStripeSubscription } from "./stripe-events.ts";
+import { printInvoicePayment, printSession, printStripeSubscription } from "./stripe-events.ts";
 import { fieldsOfForm, firstFault, PAGE, TEXT } from "./strict.ts";
 import type { Fields, Rules } from "./strict.ts";
 
@@ -21,6 +21,8 @@ export type ApiAnswer = [status: number, body: object];
 const SESSION: Rules = {
   "mode!": /^(?:payment|subscription)$/u,
   client_reference_id: /^.{1,200}$/u,
+  customer: /^cus_\w+$/u,
+  customer_creation: /^(?:always|if_required)$/u,
   "line_items.#.quantity!": /^[1-9]\d{0,6}$/u,
   "line_items.#.price_data.currency!": /^[a-z]{3}$/u,
   "line_items.#.price_data.unit_amount!": /^\d{1,8}$/u,
@@ -33,6 +35,8 @@ const SESSION: Rules = {
 };
 const ATTACH: Rules = { "customer!": /^cus_\w+$/u };
 const METHOD: Rules = { "type!": /^card$/u, "card.token!": /^tok_\w+$/u };
+/** Currencies whose amounts Stripe wants to be multiples of a number. */
+const MULTIPLES: Readonly<Record<string, number>> = { isk: 100, ugx: 100, bhd: 10, jod: 10, kwd: 10, omr: 10, tnd: 10 };
 const LIST = /^(?:types\[\d{1,2}\]|created\[(?:gte|lte)\]|limit|starting_after)$/u;
 
 const failure = (status: number, code: string, message: string, param?: string): ApiAnswer => [
@@ -58,13 +62,25 @@ export function createStripeApi(ledger: Ledger, acts: Acts, now: () => number, p
       return failure(400, "parameter_missing", "Every item needs quantity and unit_amount.", "line_items");
     if (items.some((item) => item.currency !== currency))
       return failure(400, "parameter_invalid", "All items must have one currency.", "line_items");
+    if (items.some((item) => item.amount % (MULTIPLES[currency] ?? 1) !== 0))
+      return failure(400, "parameter_invalid_integer", `Stripe takes no such amount of ${currency}.`, "line_items");
     if ((fields.get("mode") === "subscription") !== (interval !== null))
       return failure(400, "parameter_invalid", "The mode does not fit the prices.", "mode");
     if (expiresAt < now() + 1_800 || expiresAt > now() + 86_400)
       return failure(400, "parameter_invalid", "expires_at must be 30 minutes to 24 hours ahead.", "expires_at");
+    const [customer, creation] = [fields.get("customer") ?? null, fields.get("customer_creation")];
+    if (creation !== undefined && (interval !== null || customer !== null))
+      return failure(400, "parameter_invalid", "Only a payment without customer may make one.", "customer_creation");
+    if (customer !== null && !ledger.customers.has(customer))
+      return failure(400, "resource_missing", `No such customer: '${customer}'`, "customer");
+    const bound = [...ledger.subscriptions.values()].filter((one) => one.customer === customer);
+    if (interval !== null && bound.some((one) => one.checkout.currency !== currency))
+      return failure(400, "parameter_invalid", "You cannot combine currencies on a single customer.");
     const checkout = {
       id: newId("cs_test"),
       provider: "stripe" as const,
+      customer,
+      makesCustomer: interval !== null || creation === "always",
       items,
       currency,
       interval,
@@ -113,6 +129,15 @@ export function createStripeApi(ledger: Ledger, acts: Acts, now: () => number, p
     return [200, { object: "list", url: "/v1/events", has_more: start + limit < matching.length, data }];
   }
 
+  function listInvoicePayments(query: URLSearchParams): ApiAnswer {
+    if (query.get("payment[type]") !== "payment_intent")
+      return failure(400, "parameter_invalid", "This server lists by payment intents.", "payment");
+    const intent = query.get("payment[payment_intent]");
+    const own = ledger.payments.filter((one) => one.provider === "stripe" && one.paid && one.intent === intent);
+    const data = own.filter(({ id }) => id.startsWith("in_")).map(printInvoicePayment);
+    return [200, { object: "list", url: "/v1/invoice_payments", has_more: false, data }];
+  }
+
   /** Checks the fields of a call against the rules, and does it. */
   function checked(text: string, rules: Rules, act: (fields: Fields) => ApiAnswer): ApiAnswer {
     const fields = fieldsOfForm(text);
@@ -133,6 +158,8 @@ export function createStripeApi(ledger: Ledger, acts: Acts, now: () => number, p
         return checked(text, { "customer!": /^cus_\w+$/u, return_url: PAGE }, openPortal);
       case "GET events":
         return listEvents(query);
+      case "GET invoice_payments":
+        return listInvoicePayments(query);
       case "POST customers":
         return checked(text, { email: /^[^@\s]+@[^@\s]+$/u }, () => {
           const customer = newId("cus");

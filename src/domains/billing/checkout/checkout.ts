@@ -6,14 +6,19 @@ import { causedBy, EVENTS } from "../../event-catalogue/index.ts";
 import type { BillingDeps } from "../deps.ts";
 import type { DemandPermission } from "../../rbac/index.ts";
 import { billingErrors } from "../errors.ts";
+import { UnsupportedSum } from "../providers/index.ts";
 import type { ProviderName, Providers } from "../providers/index.ts";
 import type { Inbox } from "../payments/inbox.ts";
 import { pageOf } from "./pages.ts";
 import * as store from "./store.ts";
-import type { QuoteToPay } from "./store.ts";
+import type { Claim, QuoteToPay } from "./store.ts";
 
-/** How long a session can be paid, milliseconds: Stripe demands at least 30 minutes. */
+/** How long a session can be paid at least, milliseconds: Stripe demands 30 minutes. */
 const SESSION_MS = 31 * 60_000;
+/** And at most, at Stripe, which allows 24 hours by its own clock. */
+const MAX_SESSION_MS = 24 * 3_600_000 - 60_000;
+/** How long after the end of a session a payment of its last second may be reported, milliseconds. */
+const REPORT_MS = 60_000;
 /** How long a request may take to open a session before another one tries, milliseconds. */
 const CLAIM_MS = 30_000;
 /** How often and how long a request waits for the session that another one opens, milliseconds. */
@@ -44,15 +49,24 @@ export function createCheckout(
   demand: DemandPermission,
   inbox: Pick<Inbox, "match">,
 ) {
-  const { database, clock, events, config } = deps;
+  const { database, clock, random, events, config } = deps;
 
   function view(quote: QuoteToPay): CheckoutView | undefined {
     const { provider, sessionId, url, sessionExpiresAt: expiresAt, isCompleted } = quote;
     if (provider === null || sessionId === null || expiresAt === null) return undefined;
-    const isOver = expiresAt.getTime() <= clock.now();
-    const status = isCompleted ? "complete" : isOver ? "expired" : "open";
+    const status = isCompleted ? "complete" : expiresAt.getTime() <= clock.now() ? "expired" : "open";
     return { quote, provider, sessionId, url, status, expiresAt };
   }
+
+  /** When a session that is opened now ends: with its quote, where the provider allows that. */
+  function sessionEnd(quote: QuoteToPay, provider: ProviderName): Date {
+    const end = Math.max(quote.expiresAt.getTime(), clock.now() + SESSION_MS);
+    return new Date(provider === "stripe" ? Math.min(end, clock.now() + MAX_SESSION_MS) : end);
+  }
+
+  /** Whether nobody can pay a session any more. A transaction of Paddle has no end. */
+  const isOver = ({ provider, status, expiresAt }: CheckoutView): boolean =>
+    provider === "stripe" && status === "expired" && expiresAt.getTime() + REPORT_MS <= clock.now();
 
   /**
    * The quote to pay.
@@ -68,10 +82,17 @@ export function createCheckout(
     return quote;
   }
 
-  async function openSession(quote: QuoteToPay, provider: ProviderName, pages: { success: string; cancel: string }) {
-    const expiresAt = dateOf(clock, SESSION_MS);
+  async function openSession(
+    orgUuid: string,
+    quote: QuoteToPay,
+    { provider, expiresAt }: Claim,
+    pages: { success: string; cancel: string },
+  ) {
     const order = {
       quoteId: quote.quoteId,
+      // Each attempt is one of its own: what its call sends depends on its time.
+      key: `checkout-${random.uuid()}`,
+      customer: await store.customerOf(database, orgUuid, provider),
       description: quote.product ?? "Install",
       currency: quote.currency,
       unitAmount: quote.unitAmountCents,
@@ -83,21 +104,30 @@ export function createCheckout(
       expiresAt,
     };
     const { openCheckout } = await providers.get(provider);
-    return providers.call(() => openCheckout(order));
+    const isUnsupported = (error: unknown): boolean => error instanceof UnsupportedSum;
+    return providers
+      .call(() => openCheckout(order), isUnsupported)
+      .catch((error: unknown) => {
+        throw isUnsupported(error) ? billingErrors.unsupportedSum({ cause: error }) : error;
+      });
   }
 
-  /** Opens the session of a claimed checkout and stores it; frees the claim when either fails. */
+  /**
+   * Opens the session of a claimed checkout and stores it; frees the claim when either fails.
+   * @throws {unavailable} when another request has claimed the checkout since: nobody is shown this session
+   */
   async function open(
     context: CallerContext,
     quote: QuoteToPay,
-    provider: ProviderName,
+    claim: Claim,
     pages: { success: string; cancel: string },
   ): Promise<{ id: string; url: string | null }> {
     const orgUuid = callerOrg(context.caller);
+    const { provider } = claim;
     try {
-      const session = await openSession(quote, provider, pages);
+      const session = await openSession(orgUuid, quote, claim, pages);
       await context.transaction(async (tx) => {
-        await store.storeSession(tx, quote.quoteId, provider, session);
+        if (!(await store.storeSession(tx, claim, session))) throw errors.unavailable({ retryAfter: 1 });
         // An event of this session may have come before.
         await inbox.match(tx, provider, [session.id]);
         await events.emit(tx, EVENTS["checkout.created"], {
@@ -109,19 +139,20 @@ export function createCheckout(
       });
       return session;
     } catch (error) {
-      await store.freeClaim(database, quote.quoteId);
+      await store.freeClaim(database, claim);
       throw error;
     }
   }
 
   return {
     /**
-     * Opens a checkout at a provider; the same quote gives the same session, however many ask at once.
+     * Opens a checkout at a provider; the same quote gives the same session, however many ask at once, until it ends.
      * @throws {forbidden} without the permission `billing:write`
      * @throws {not_found} when the organization has no such quote
      * @throws {quote_consumed} once it is paid
      * @throws {quote_expired} when it has ended
      * @throws {conflict} when it has a session at another provider
+     * @throws {currency_unsupported} when the provider cannot charge the sum
      * @throws {provider_unknown} for another provider than the two
      * @throws {provider_not_configured} when it is not configured
      * @throws {provider_error} when the provider does not open one
@@ -139,27 +170,23 @@ export function createCheckout(
         if (quote.sessionId !== null && wanted !== undefined && wanted !== quote.provider)
           throw billingErrors.otherProvider();
         const present = view(quote);
-        if (present !== undefined) return present;
-        const provider = wanted ?? providers.standard();
+        if (present !== undefined && !isOver(present)) return present;
+        const provider = wanted ?? present?.provider ?? providers.standard();
         // Those who wait for the session below wait for the provider alone, not for its SDK to load.
         await providers.get(provider);
-        const times = {
-          at: dateOf(clock),
-          staleBefore: dateOf(clock, -CLAIM_MS),
-          expiresAt: dateOf(clock, SESSION_MS),
-        };
+        const claim = { quoteId: wish.quoteId, provider, at: dateOf(clock), expiresAt: sessionEnd(quote, provider) };
+        const [staleBefore, endedSession] = [dateOf(clock, -CLAIM_MS), quote.sessionId];
         // The answer to an Idempotency-Key belongs to the transaction that stores the session, not to this one.
         const claimed = await database.transaction(
-          (tx) => store.claimCheckout(tx, wish.quoteId, orgUuid, provider, times),
+          (tx) => store.claimCheckout(tx, claim, orgUuid, staleBefore, endedSession),
           { ...context.caller, effect: undefined },
         );
         if (!claimed) {
           await new Promise((resolve) => setTimeout(resolve, WAIT_MS));
           continue;
         }
-        const session = await open(context, quote, provider, pages);
-        const { id: sessionId, url } = session;
-        return { quote, provider, sessionId, url, status: "open", expiresAt: times.expiresAt };
+        const { id: sessionId, url } = await open(context, quote, claim, pages);
+        return { quote, provider, sessionId, url, status: "open", expiresAt: claim.expiresAt };
       }
       throw errors.unavailable({ retryAfter: 5 });
     },

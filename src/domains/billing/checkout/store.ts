@@ -2,6 +2,19 @@ import { SKIP_REAUTHORIZATION } from "../../../platform/db/types.ts";
 import type { Database, Tx } from "../../../platform/db/types.ts";
 import type { ProviderName } from "../providers/index.ts";
 
+/** The customer of an organization alone at a provider; undefined where none is known. */
+export async function customerOf(
+  database: Pick<Database, "prepared">,
+  orgUuid: string,
+  provider: ProviderName,
+): Promise<string | undefined> {
+  const sql = `select customer_id as "customerId" from billing_customers b where provider = $1 and org_uuid = $2
+    and not exists (select 1 from customer_organizations c
+      where c.provider = b.provider and c.customer_id = b.customer_id and c.org_uuid <> b.org_uuid)`;
+  const rows = await database.prepared<{ customerId: string }>("checkout-customer", sql, [provider, orgUuid]);
+  return rows[0]?.customerId;
+}
+
 /** A quote to check out, with its checkout where there is one. */
 export interface QuoteToPay {
   quoteId: string;
@@ -48,49 +61,66 @@ export async function findQuote(
   return row;
 }
 
+/** A claim of a checkout. */
+export interface Claim {
+  quoteId: string;
+  provider: ProviderName;
+  /** Tells this claim from others of the quote. */
+  at: Date;
+  /** When the session to make ends. */
+  expiresAt: Date;
+}
+
 /**
  * Claims the checkout of a quote for one request; false when another holds the claim or has made the session. A claim
  * that led to nothing, as after a crash, is free after `staleBefore`.
+ * @param endedSession a session of the quote that has ended and is replaced; it stays linked
  */
 export async function claimCheckout(
   tx: Tx,
-  quoteId: string,
+  { quoteId, provider, at, expiresAt }: Claim,
   orgUuid: string,
-  provider: ProviderName,
-  { at, staleBefore, expiresAt }: { at: Date; staleBefore: Date; expiresAt: Date },
+  staleBefore: Date,
+  endedSession: string | null,
 ): Promise<boolean> {
   const rows = await tx.query(
     `insert into checkouts (quote_id, org_uuid, provider, claimed_at, expires_at) values ($1, $2, $3, $4, $5)
      on conflict (quote_id) do update set provider = excluded.provider, claimed_at = excluded.claimed_at,
-       expires_at = excluded.expires_at
-     where checkouts.session_id is null and checkouts.claimed_at < $6 returning 1 as one`,
-    [quoteId, orgUuid, provider, at, expiresAt, staleBefore],
+       expires_at = excluded.expires_at, session_id = null, url = null
+     where checkouts.session_id = $7 or (checkouts.session_id is null and checkouts.claimed_at < $6)
+     returning 1 as one`,
+    [quoteId, orgUuid, provider, at, expiresAt, staleBefore, endedSession],
   );
   return rows.length > 0;
 }
 
-/** Stores the session of a claimed checkout, and links it. */
+/** Stores the session of a claimed checkout, and links it; false when another request has claimed it since. */
 export async function storeSession(
   tx: Tx,
-  quoteId: string,
-  provider: ProviderName,
+  { quoteId, provider, at }: Claim,
   session: { id: string; url: string | null },
-): Promise<void> {
-  await tx.query("update checkouts set session_id = $2, url = $3 where quote_id = $1", [
-    quoteId,
-    session.id,
-    session.url,
-  ]);
+): Promise<boolean> {
+  const stored = await tx.query(
+    `update checkouts set session_id = $2, url = $3
+     where quote_id = $1 and session_id is null and claimed_at = $4 returning 1 as one`,
+    [quoteId, session.id, session.url, at],
+  );
+  if (stored.length === 0) return false;
   await tx.query(
     `insert into provider_links (provider, external_id, quote_id) values ($1, $2, $3)
      on conflict (provider, external_id) do nothing`,
     [provider, session.id, quoteId],
   );
+  return true;
 }
 
 /** Frees a claim whose call failed. */
-export async function freeClaim(database: Pick<Database, "transaction">, quoteId: string): Promise<void> {
+export async function freeClaim(
+  database: Pick<Database, "transaction">,
+  { quoteId, at }: Pick<Claim, "quoteId" | "at">,
+): Promise<void> {
+  const sql = "delete from checkouts where quote_id = $1 and session_id is null and claimed_at = $2";
   await database.transaction(async (tx) => {
-    await tx.query("delete from checkouts where quote_id = $1 and session_id is null", [quoteId]);
+    await tx.query(sql, [quoteId, at]);
   }, SKIP_REAUTHORIZATION);
 }

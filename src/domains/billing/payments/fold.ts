@@ -10,8 +10,8 @@ type SubscriptionFact = Extract<TimedFact, { kind: "subscription" }>;
 /** A subscription as events say it; `statedAt`: of the last one about itself, and not about a payment. */
 export type FoldedSubscription = Omit<SubscriptionFact, "kind" | "at"> & { statedAt?: string | undefined };
 
-/** A payment as all events together say it. */
-export interface FoldedPayment extends Omit<PaymentFact, "kind" | "status"> {
+/** A payment as all events together say it; `amount` is what was collected. */
+export interface FoldedPayment extends Omit<PaymentFact, "kind" | "status" | "aliases" | "collected"> {
   status: "paid" | "failed" | "refunded";
   refunded: number;
   /** Whether the sum and the currency are those of the quote: nothing else grants anything. */
@@ -32,21 +32,22 @@ export interface Folded {
  */
 export function fold(facts: readonly TimedFact[], quote: { totalCents: number; currency: string }): Folded {
   const payments = new Map<string, FoldedPayment>();
+  /** By payment: all ids of it. */
+  const names = new Map<string, Set<string>>();
   const refunds: RefundFact[] = [];
   let subscription: FoldedSubscription | undefined;
   for (const fact of facts) {
     if (fact.kind === "refund") {
       refunds.push(fact);
+    } else if (fact.kind === "alias") {
+      name(fact.payment, fact.aliases);
     } else if (fact.kind === "payment") {
-      const { kind: _kind, ...payment } = fact;
+      const { kind: _kind, aliases = [], collected = fact.amount, ...payment } = fact;
+      name(fact.id, aliases);
       const matches = fact.amount === quote.totalCents && fact.currency === quote.currency;
       // What is paid stays paid: a failed attempt of the same invoice came before, whatever its event's time says.
-      const before = payments.get(fact.id);
-      const aliases = [...new Set([...(before?.aliases ?? []), ...(fact.aliases ?? [])])];
-      payments.set(fact.id, {
-        ...(before?.status === "paid" ? before : { ...payment, refunded: 0, matches }),
-        aliases,
-      });
+      if (payments.get(fact.id)?.status !== "paid")
+        payments.set(fact.id, { ...payment, amount: collected, refunded: 0, matches });
       if (fact.subscription !== undefined) subscription = afterPayment(subscription, fact, matches);
     } else {
       const { kind: _kind, at: statedAt, ...state } = fact;
@@ -54,9 +55,16 @@ export function fold(facts: readonly TimedFact[], quote: { totalCents: number; c
       if (subscription?.status !== "canceled") subscription = { ...subscription, ...withoutUndefined(state), statedAt };
     }
   }
-  const all = [...payments.values()].map((payment) => refunded(payment, refunds, payments.size));
+  // A refund of Stripe may name a payment intent alone, and an invoice none: with one payment there is no doubt.
+  const refundsOf = ({ id }: FoldedPayment): RefundFact[] =>
+    refunds.filter(({ ids }) => payments.size === 1 || ids.some((one) => names.get(id)?.has(one) === true));
+  const all = [...payments.values()].map((payment) => refunded(payment, refundsOf(payment)));
   const isGranted = all.some(({ matches, status }) => matches && status !== "failed");
   return { payments: all, subscription: isGranted ? subscription : undefined };
+
+  function name(id: string, aliases: readonly string[]): void {
+    names.set(id, new Set([id, ...(names.get(id) ?? []), ...aliases]));
+  }
 }
 
 function afterPayment(
@@ -72,20 +80,34 @@ function afterPayment(
   return { ...state, status: "active", ...(isLater && period) };
 }
 
-function refunded(payment: FoldedPayment, refunds: readonly RefundFact[], all: number): FoldedPayment {
-  // A refund of Stripe may name a payment intent alone, and an invoice none: with one payment there is no doubt.
-  const own = refunds.filter(
-    ({ ids }) => all === 1 || ids.some((id) => id === payment.id || payment.aliases?.includes(id) === true),
-  );
-  if (payment.status === "failed" || own.length === 0) return payment;
-  // Stripe reports the total of a charge with each refund, Paddle each refund as an adjustment of its own.
-  const totals = new Map<string, number>();
-  for (const { ids, total = ids[0] ?? "", amount } of own) totals.set(total, Math.max(amount, totals.get(total) ?? 0));
-  const sum = Math.min(
-    payment.amount,
-    [...totals.values()].reduce((before, amount) => before + amount, 0),
-  );
-  return { ...payment, refunded: sum, status: sum >= payment.amount ? "refunded" : payment.status };
+function refunded(payment: FoldedPayment, refunds: readonly RefundFact[]): FoldedPayment {
+  const sum = paidBack(refunds);
+  if (payment.status === "failed" || sum === 0) return payment;
+  const isAll = sum >= payment.amount;
+  return { ...payment, refunded: Math.min(payment.amount, sum), status: isAll ? "refunded" : payment.status };
+}
+
+/**
+ * What refunds amount to. Stripe reports the total of a charge with each refund, Paddle each refund as an adjustment of
+ * its own: what was said last of each counts. A refund that failed is taken off, once, unless a later total does it.
+ */
+function paidBack(refunds: readonly RefundFact[]): number {
+  const totals = new Map<string, { amount: number; at: number }>();
+  const failures = new Set<string>();
+  const timed = refunds.map((fact) => ({ ...fact, at: Date.parse(fact.at) }));
+  const isFailure = ({ failed }: { failed?: string | undefined }): number => (failed === undefined ? 0 : 1);
+  // Within one second, which is all that Stripe says, totals grow and come before failures.
+  timed.sort((one, other) => one.at - other.at || isFailure(one) - isFailure(other));
+  for (const { ids, total = ids[0] ?? "", amount, at, failed } of timed) {
+    const before = totals.get(total) ?? { amount: 0, at: 0 };
+    if (failed === undefined) {
+      totals.set(total, { amount: before.at === at ? Math.max(before.amount, amount) : amount, at });
+    } else if (!failures.has(failed)) {
+      failures.add(failed);
+      totals.set(total, { ...before, amount: Math.max(0, before.amount - amount) });
+    }
+  }
+  return [...totals.values()].reduce((sum, { amount }) => sum + amount, 0);
 }
 
 function withoutUndefined<T extends object>(object: T): { [K in keyof T]: Exclude<T[K], undefined> } {

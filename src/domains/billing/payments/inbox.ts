@@ -13,6 +13,7 @@ import type { Apply } from "./apply.ts";
 import * as store from "./inbox-store.ts";
 import type { ReceivedEvent, UnclaimedEvent } from "./inbox-store.ts";
 import { createMatching } from "./match.ts";
+import { announceRefunds } from "./refunds.ts";
 
 /** How long events that say nothing about a payment are kept, milliseconds. */
 const KEPT_MS = 30 * 86_400_000;
@@ -30,18 +31,26 @@ type Transact = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>;
 export function createInbox({ database, clock, log }: BillingDeps, providers: Providers, apply: Apply) {
   const { match, keep } = createMatching(apply);
 
+  /** Keeps events and applies those that are new; returns how many these are. */
+  async function keepAll(tx: Tx, provider: ProviderName, received: readonly ReceivedEvent[]): Promise<number> {
+    const count = await keep(tx, provider, received, dateOf(clock));
+    await announceRefunds(tx, provider, received, dateOf(clock));
+    return count;
+  }
+
   /** Keeps and applies an event; keeps it alone when it cannot be applied now. False when it is known. */
   async function receiveAlone(transact: Transact, provider: ProviderName, received: ReceivedEvent): Promise<boolean> {
     try {
-      return await transact(async (tx) => (await keep(tx, provider, [received], dateOf(clock))) > 0);
+      return await transact(async (tx) => (await keepAll(tx, provider, [received])) > 0);
     } catch (error) {
       if (isAway(error)) throw error;
       const { eventId } = received.event;
       log.error({ err: error, provider, event_id: eventId }, "An event of a payment provider is applied later");
-      const kept = await transact((tx) =>
-        store.insertEvents(tx, provider, [received], dateOf(clock), { claim: false }),
-      );
-      return kept.length > 0;
+      return transact(async (tx) => {
+        const kept = await store.insertEvents(tx, provider, [received], dateOf(clock), { claim: false });
+        await announceRefunds(tx, provider, [received], dateOf(clock));
+        return kept.length > 0;
+      });
     }
   }
 
@@ -52,7 +61,7 @@ export function createInbox({ database, clock, log }: BillingDeps, providers: Pr
     try {
       await transact((tx) => {
         waitShortly(tx);
-        return keep(tx, provider, all, dateOf(clock));
+        return keepAll(tx, provider, all);
       });
       return all.map(() => Promise.resolve());
     } catch (error) {

@@ -3,7 +3,14 @@ import { ServiceError } from "../../../platform/errors.ts";
 import { PROVIDER_ERRORS, PROVIDER_NAMES } from "./provider.ts";
 import type { PaymentProvider, ProviderName } from "./provider.ts";
 
-export { MethodDeclined, PROVIDER_ERRORS, PROVIDER_NAMES, UnknownCustomer, UnknownSubscription } from "./provider.ts";
+export {
+  MethodDeclined,
+  PROVIDER_ERRORS,
+  PROVIDER_NAMES,
+  UnknownCustomer,
+  UnknownSubscription,
+  UnsupportedSum,
+} from "./provider.ts";
 export type { Fact, PaymentProvider, ProviderEvent, ProviderName } from "./provider.ts";
 
 /** Their SDKs are loaded with the first call: together they take 20 MB. */

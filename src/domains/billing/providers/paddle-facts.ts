@@ -17,9 +17,13 @@ function transactionFacts(data: Unknown, status: "paid" | "failed"): EventFacts 
   const id = textOf(data["id"]);
   const subscription = textOf(data["subscription_id"]);
   const totals = objectOf(objectOf(data["details"])["totals"]);
-  const amount = amountOf(totals["grand_total"] ?? totals["total"]);
+  // Credit of the customer is in the total, and not in the grand total, which is what is collected.
+  const collected = amountOf(totals["grand_total"] ?? totals["total"]);
+  const amount = status === "paid" ? (amountOf(totals["total"]) ?? collected) : collected;
   const currency = (textOf(data["currency_code"]) ?? textOf(totals["currency_code"]))?.toLowerCase();
   const ids = defined(id, subscription);
+  // Another card was stored: nothing was sold, and nothing is due.
+  if (data["origin"] === "subscription_payment_method_change") return { ids, facts: [] };
   if (id === undefined || amount === undefined || currency === undefined) return { ids, facts: [] };
   const period = objectOf(data["billing_period"]);
   return {
@@ -30,6 +34,7 @@ function transactionFacts(data: Unknown, status: "paid" | "failed"): EventFacts 
         id,
         status,
         amount,
+        ...(collected !== amount && { collected }),
         currency,
         subscription,
         invoiceId: textOf(data["invoice_id"]),
@@ -74,8 +79,8 @@ function subscriptionFacts(data: Unknown): EventFacts {
 function adjustmentFacts(data: Unknown): EventFacts {
   const transaction = textOf(data["transaction_id"]);
   const ids = defined(transaction);
-  const amount = amountOf(objectOf(data["totals"])["total"]);
-  if (transaction === undefined || amount === undefined || data["action"] !== "refund" || data["status"] !== "approved")
-    return { ids, facts: [] };
+  const approved = amountOf(objectOf(data["totals"])["total"]);
+  const amount = data["status"] === "reversed" ? 0 : data["status"] === "approved" ? approved : undefined;
+  if (transaction === undefined || amount === undefined || data["action"] !== "refund") return { ids, facts: [] };
   return { ids, facts: [{ kind: "refund", ids, total: textOf(data["id"]), amount }] };
 }

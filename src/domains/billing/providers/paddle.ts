@@ -133,6 +133,9 @@ export function createPaddle({ apiKey, webhookSecret, apiBase }: Provider): Paym
       return { events, next: list.hasMore && !isPast ? (last ?? null) : null };
     },
 
+    // An adjustment names its transaction.
+    listPaymentsOf: () => Promise.resolve([]),
+
     readEvent(body, header, nowMs) {
       if (header === null || !isSigned(body, header, webhookSecret, nowMs)) return undefined;
       try {

@@ -8,9 +8,14 @@ export const PROVIDER_NAMES: readonly ProviderName[] = ["stripe", "paddle"];
 /** What is to be paid. */
 export interface Order {
   quoteId: string;
+  /** Names this attempt: calls with one key have one effect, where the provider can tell. */
+  key: string;
+  /** The organization's customer at the provider; undefined where none is known. */
+  customer: string | undefined;
   description: string;
   /** ISO 4217, lower case. */
   currency: string;
+  /** Minor units of ISO 4217, as `tax` too. */
   unitAmount: number;
   seats: number;
   tax: number;
@@ -21,7 +26,7 @@ export interface Order {
   expiresAt: Date;
 }
 
-/** What an event says, in terms that all providers share. Amounts are minor units. */
+/** What an event says, in terms that all providers share. Amounts are minor units of ISO 4217. */
 export type Fact =
   | {
       kind: "payment";
@@ -30,7 +35,10 @@ export type Fact =
       /** Other ids of the same payment, by which a refund may name it. */
       aliases?: readonly string[] | undefined;
       status: "paid" | "failed";
+      /** What was due: the sum that is compared with the quote. */
       amount: number;
+      /** What was collected, where the customer's credit settled a part of it; otherwise all of `amount`. */
+      collected?: number | undefined;
       currency: string;
       subscription?: string | undefined;
       invoiceId?: string | undefined;
@@ -40,12 +48,20 @@ export type Fact =
       description?: string | undefined;
     }
   | {
+      kind: "alias";
+      /** The provider's id of a payment, and other ids of it, as in a fact of the payment itself. */
+      payment: string;
+      aliases: readonly string[];
+    }
+  | {
       kind: "refund";
       /** Ids of the payment, of which one is known. */
       ids: readonly string[];
       /** Id of the object of which `amount` is the total so far; absent in facts of older events. */
       total?: string | undefined;
       amount: number;
+      /** Id of a refund that failed after it was counted: `amount` is its sum, and is taken off the total. */
+      failed?: string | undefined;
     }
   | {
       kind: "subscription";
@@ -95,6 +111,9 @@ export interface StoredMethod {
 /** The provider has refused a payment method. */
 export class MethodDeclined extends Error {}
 
+/** The provider cannot charge a sum, or not in its currency. */
+export class UnsupportedSum extends Error {}
+
 /** The provider does not know a customer, or not any more. */
 export class UnknownCustomer extends Error {}
 
@@ -104,7 +123,10 @@ export class UnknownSubscription extends Error {}
 /** A payment provider. A call that fails throws; the caller turns that into `provider_error`. */
 export interface PaymentProvider {
   readonly name: ProviderName;
-  /** Opens a checkout; the same quote gives the same one where the provider can tell. */
+  /**
+   * Opens a checkout.
+   * @throws UnsupportedSum when the provider cannot charge what is to be paid
+   */
   openCheckout(order: Order): Promise<{ id: string; url: string | null }>;
   /**
    * Ends a subscription with its paid period.
@@ -116,6 +138,7 @@ export interface PaymentProvider {
   /**
    * Attaches a payment method to a customer.
    * @throws MethodDeclined when it is declined or unknown
+   * @throws UnknownCustomer when there is no such customer any more, where the provider can tell
    */
   attachMethod(customerId: string, token: string): Promise<StoredMethod>;
   /** Detaches a payment method; one that is gone already is no error. */
@@ -131,6 +154,11 @@ export interface PaymentProvider {
    * @param position where the page begins, as the page before it returned; null at the first
    */
   listEvents(from: Date, to: Date, position: string | null): Promise<EventPage>;
+  /**
+   * What says which payments a refund with these ids is of, as events of the provider; none where its own event says
+   * it.
+   */
+  listPaymentsOf(ids: readonly string[]): Promise<EventPage["events"]>;
   /**
    * Verifies and reads an event; undefined when the signature, its time or the body is not right.
    * @param header value of the provider's signature header

@@ -3,6 +3,7 @@ import type { Provider } from "../../../platform/config/types.ts";
 import { idOf, objectOf } from "./json.ts";
 import { MethodDeclined, TOLERANCE_S, UnknownCustomer, UnknownSubscription } from "./provider.ts";
 import type { Order, PaymentProvider, ProviderEvent, StoredMethod } from "./provider.ts";
+import { toStripe } from "./stripe-amounts.ts";
 import { readStripeFacts, STRIPE_TYPES } from "./stripe-facts.ts";
 
 /** Time for one call, milliseconds. */
@@ -18,36 +19,27 @@ export function createStripe({ apiKey, webhookSecret, apiBase }: Provider): Paym
     signatureHeader: "stripe-signature",
 
     async openCheckout(order: Order) {
-      const recurring = order.interval === "once" ? {} : { recurring: { interval: order.interval } };
-      const item = (name: string, amount: number, quantity: number) => ({
-        quantity,
-        price_data: { currency: order.currency, unit_amount: amount, product_data: { name }, ...recurring },
-      });
-      const metadata = { quote_id: order.quoteId };
-      const session = await sdk().checkout.sessions.create(
-        {
-          mode: order.interval === "once" ? "payment" : "subscription",
-          client_reference_id: order.quoteId,
-          line_items: [
-            item(order.description, order.unitAmount, order.seats),
-            ...(order.tax === 0 ? [] : [item("Tax", order.tax, 1)]),
-          ],
-          success_url: order.successUrl,
-          cancel_url: order.cancelUrl,
-          expires_at: Math.floor(order.expiresAt.getTime() / 1000),
-          metadata,
-        },
-        { idempotencyKey: `checkout-${order.quoteId}` },
-      );
-      return { id: session.id, url: session.url };
+      const session = sessionOf(order);
+      // Otherwise a single payment leaves no customer whose portal shows it.
+      const anew = order.interval === "once" ? { customer_creation: "always" as const } : {};
+      const open = (payer: { customer: string } | typeof anew, idempotencyKey: string) =>
+        sdk().checkout.sessions.create({ ...session, ...payer }, { idempotencyKey });
+      const { customer, key } = order;
+      const { id, url } = await (customer === undefined
+        ? open(anew, key)
+        : open({ customer }, key).catch((error: unknown) => {
+            // The customer may be gone, or bound to another currency by a subscription: then there is a new one.
+            if (!(error instanceof Stripe.errors.StripeInvalidRequestError)) throw error;
+            return open(anew, `${key}-anew`);
+          }));
+      return { id, url };
     },
 
     async cancelSubscription(externalId) {
       try {
         await sdk().subscriptions.update(externalId, { cancel_at_period_end: true });
       } catch (error) {
-        if (error instanceof Stripe.errors.StripeInvalidRequestError && error.code === "resource_missing")
-          throw new UnknownSubscription("Stripe has no such subscription", { cause: error });
+        if (isMissing(error)) throw new UnknownSubscription("Stripe has no such subscription", { cause: error });
         throw error;
       }
     },
@@ -71,8 +63,7 @@ export function createStripe({ apiKey, webhookSecret, apiBase }: Provider): Paym
       try {
         return (await sdk().billingPortal.sessions.create({ customer, return_url: returnUrl })).url;
       } catch (error) {
-        if (error instanceof Stripe.errors.StripeInvalidRequestError && error.code === "resource_missing")
-          throw new UnknownCustomer("Stripe has no such customer", { cause: error });
+        if (isMissing(error)) throw new UnknownCustomer("Stripe has no such customer", { cause: error });
         throw error;
       }
     },
@@ -89,6 +80,22 @@ export function createStripe({ apiKey, webhookSecret, apiBase }: Provider): Paym
         return event === undefined ? [] : [{ event, body: JSON.stringify(raw) }];
       });
       return { events, next: page.has_more ? (page.data.at(-1)?.id ?? null) : null };
+    },
+
+    // A refund names a payment intent, and since 2025-03-31 an invoice names none: only this list has both.
+    async listPaymentsOf(ids) {
+      const events: { event: ProviderEvent; body: string }[] = [];
+      for (const payment_intent of ids.filter((id) => id.startsWith("pi_"))) {
+        const payment = { type: "payment_intent" as const, payment_intent };
+        const { data } = await sdk().invoicePayments.list({ payment, limit: 100 });
+        for (const raw of data) {
+          const type = "invoice_payment.paid";
+          const said = readStripeFacts(type, raw);
+          const event = { eventId: raw.id, type, occurredAt: new Date(raw.created * 1000), ...said };
+          events.push({ event, body: JSON.stringify(raw) });
+        }
+      }
+      return events;
     },
 
     readEvent(body, header, nowMs): ProviderEvent | undefined {
@@ -120,15 +127,44 @@ function connect(apiKey: string, apiBase: string | undefined): Stripe {
   });
 }
 
+/** A checkout session without who pays. @throws UnsupportedSum when Stripe cannot charge it */
+function sessionOf(order: Order) {
+  const { currency, interval, quoteId, seats, tax, unitAmount } = order;
+  const recurring = interval === "once" ? {} : { recurring: { interval } };
+  const item = (name: string, amount: number, quantity: number) => ({
+    quantity,
+    price_data: { currency, unit_amount: toStripe(amount, currency), product_data: { name }, ...recurring },
+  });
+  // The items may be small enough while their sum is not.
+  toStripe(unitAmount * seats + tax, currency);
+  return {
+    mode: interval === "once" ? ("payment" as const) : ("subscription" as const),
+    client_reference_id: quoteId,
+    line_items: [item(order.description, unitAmount, seats), ...(tax === 0 ? [] : [item("Tax", tax, 1)])],
+    success_url: order.successUrl,
+    cancel_url: order.cancelUrl,
+    expires_at: Math.floor(order.expiresAt.getTime() / 1000),
+    metadata: { quote_id: quoteId },
+  };
+}
+
+/** Whether Stripe does not know what a call is about, or what one of its parameters names. */
+const isMissing = (error: unknown, param?: string): boolean =>
+  error instanceof Stripe.errors.StripeInvalidRequestError &&
+  error.code === "resource_missing" &&
+  (param === undefined || error.param === param);
+
 async function attach(stripe: Stripe, customer: string, token: string): Promise<StoredMethod> {
   try {
     const method = token.startsWith("tok_")
-      ? await stripe.paymentMethods.create({ type: "card", card: { token } })
+      ? // A token makes one method: the same one again, for another customer.
+        await stripe.paymentMethods.create({ type: "card", card: { token } }, { idempotencyKey: `method-${token}` })
       : { id: token };
     const { id, card } = await stripe.paymentMethods.attach(method.id, { customer });
     if (card === undefined) throw new MethodDeclined("the payment method is no card");
     return { externalId: id, brand: card.brand, last4: card.last4, expMonth: card.exp_month, expYear: card.exp_year };
   } catch (error) {
+    if (isMissing(error, "customer")) throw new UnknownCustomer("Stripe has no such customer", { cause: error });
     if (error instanceof Stripe.errors.StripeCardError || error instanceof Stripe.errors.StripeInvalidRequestError)
       throw new MethodDeclined("the payment method was declined", { cause: error });
     throw error;
