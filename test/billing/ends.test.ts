@@ -99,6 +99,24 @@ describe.each(["stripe", "paddle"] as const)("an organization that is deleted, w
   });
 });
 
+test("a subscription of a deleted organization that its provider does not know any more is canceled", async () => {
+  const buyer = await founder(world.app);
+  const { url } = await checkedOut(world, buyer.token, "stripe");
+  await act(url, "pay");
+  await world.provider.settled();
+  const [subscription] = await stored(buyer.org);
+  expect(world.provider.ledger.subscriptions.delete(subscription?.external_id ?? "")).toBe(true);
+  await remove(buyer);
+  await until(async () => (await stored(buyer.org))[0]?.status === "canceled");
+  const recorded = await runSql(
+    world.app.databaseUrl,
+    `select 1 from audit_events where org_uuid = $1 and type = 'subscription.canceled'
+       and metadata ->> 'reason' = 'unknown_at_provider'`,
+    [buyer.org],
+  );
+  expect(recorded).toHaveLength(1);
+});
+
 test.each(["stripe", "paddle"])(
   "an install that is deprovisioned has its subscriptions cancelled, also one that is paid afterwards, with %s",
   async (provider) => {

@@ -38,7 +38,7 @@ const bounds: Readonly<Record<string, Bound>> = {
   scim_people: { eachOf: "person", atMost: "1" },
   scim_groups: { eachOf: "organization", atMost: "10,000" },
   scim_members: { goesWith: "scim_groups", atMost: "10,000" },
-  roles: { eachOf: "organization", atMost: "those its administrators name" },
+  roles: { eachOf: "organization", atMost: "1,000 of its own" },
   role_permissions: { goesWith: "roles", atMost: "the catalogue of permissions" },
   pictures: { eachOf: "person", atMost: "1" },
   spiffe_revocation_lists: { eachOf: "organization", atMost: "1" },
@@ -83,6 +83,7 @@ const bounds: Readonly<Record<string, Bound>> = {
   payments: { goesWith: "quotes", atMost: "1 for each period that was paid" },
   reconciliations: { purgedBy: "reconciliations", after: "30 days, and their end" },
   billing_customers: { eachOf: "organization", atMost: "2" },
+  customer_organizations: { goesWith: "quotes", atMost: "1 for each customer that its events name" },
   provider_customers: { eachOf: "person", atMost: "2 in each organization" },
   cards: { eachOf: "person", atMost: "50 in each organization" },
 
@@ -95,7 +96,7 @@ const bounds: Readonly<Record<string, Bound>> = {
     purgedBy: "endedInstalls",
     after: "800 days from their end, but for the latest of each organization and app, and what was quoted or paid",
   },
-  install_timeline: { goesWith: "installs", atMost: "200, the newest" },
+  install_timeline: { goesWith: "installs", atMost: "200, the newest, and the few that statistics count" },
   install_calls: { goesWith: "installs", atMost: "50, the newest" },
   cloud_targets: { goesWith: "installs", atMost: "1" },
 

@@ -21,6 +21,28 @@ export async function customersOf(
   return new Map(rows.map(({ provider, customerId }) => [provider, customerId]));
 }
 
+/**
+ * Whether the portal of a customer would show what another organization bought, or the cards of another person there:
+ * at Paddle, whoever types an email at the checkout pays as the customer of that email.
+ */
+export async function isSharedCustomer(
+  database: Reader,
+  provider: ProviderName,
+  customerId: string,
+  { orgUuid, userUuid }: { orgUuid: string; userUuid: string | null },
+): Promise<boolean> {
+  const rows = await database.prepared(
+    "billing-shared-customer",
+    `select 1 as one from customer_organizations where provider = $1 and customer_id = $2 and org_uuid <> $3
+     union all
+     select 1 from provider_customers
+     where provider = $1 and customer_id = $2 and org_uuid <> $3 and user_uuid is distinct from $4::uuid
+     limit 1`,
+    [provider, customerId, orgUuid, userUuid],
+  );
+  return rows.length > 0;
+}
+
 /** The provider's ids of an organization's live subscriptions, newest first. */
 export async function liveSubscriptions(database: Reader, orgUuid: string, provider: ProviderName): Promise<string[]> {
   const rows = await database.prepared<{ externalId: string }>(

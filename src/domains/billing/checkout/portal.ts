@@ -39,17 +39,20 @@ export function createPortal(
      * @throws {validation_error} for a page that is neither the service's nor an allowed origin's
      * @throws {provider_unknown} for another provider than the two
      * @throws {provider_not_configured} when it is not configured
-     * @throws {conflict} when the provider knows nobody
+     * @throws {conflict} when the provider knows nobody, or another organization has the same customer
      * @throws {provider_error} when the provider does not open one
      */
     async open(context: CallerContext, wish: string | undefined, returnUrl: string | undefined) {
       const orgUuid = callerOrg(context.caller);
       const page = pageOf(config, "return_url", returnUrl);
-      const known = await store.customersOf(database, orgUuid, context.caller.userUuid ?? null);
+      const userUuid = context.caller.userUuid ?? null;
+      const known = await store.customersOf(database, orgUuid, userUuid);
       const name = choose(wish, known);
       const provider = await providers.get(name);
       const customer = known.get(name);
       if (customer === undefined) throw billingErrors.unknownCustomer();
+      if (await store.isSharedCustomer(database, name, customer, { orgUuid, userUuid }))
+        throw billingErrors.sharedCustomer();
       const subscriptions = await store.liveSubscriptions(database, orgUuid, name);
       const expiresAt = dateOf(clock, SESSION_MS);
       const isUnknown = (error: unknown): boolean => error instanceof UnknownCustomer;

@@ -7,16 +7,21 @@ import type { BillingDeps } from "../deps.ts";
 import type { ProviderName } from "../providers/index.ts";
 import * as store from "./effect-store.ts";
 import { INSTALL_DEPROVISIONED, leaveSubscription, ORGANIZATION_DELETED } from "./ending.ts";
-import type { NewPayment, Purchase } from "./effect-store.ts";
+import { nameCustomers, storeCustomers } from "./customer-store.ts";
+import type { NamedCustomer } from "./customer-store.ts";
+import type { KnownPayment, NewPayment, Purchase } from "./effect-store.ts";
 import { fold } from "./fold.ts";
-import type { FoldedPayment, FoldedSubscription, TimedFact } from "./fold.ts";
-import { factsOf, storeCustomers } from "./inbox-store.ts";
+import type { FoldedPayment, FoldedSubscription } from "./fold.ts";
+import { saidOf } from "./inbox-store.ts";
+import type { Said } from "./inbox-store.ts";
 import type { SubscriptionRow } from "./store.ts";
 
 type Deps = Pick<BillingDeps, "clock" | "random" | "events" | "organizations" | "marketplace" | "log">;
 
 /** Largest sum of the history: what its column holds. */
 const MAX_SHOWN = 2_147_483_647;
+
+const NOTHING_SAID: Said = { facts: [], customers: new Map() };
 
 /** A purchase with its events, and its subscription before and after them. */
 interface Applied {
@@ -28,6 +33,8 @@ interface Applied {
   paidAt: Date | undefined;
   before: SubscriptionRow | undefined;
   after: SubscriptionRow | undefined;
+  /** Those that the events name, the newest last. */
+  customers: readonly NamedCustomer[];
 }
 
 /** What webhooks receive of a subscription. */
@@ -39,14 +46,15 @@ function isEndingHere(before: SubscriptionRow | undefined, { statedAt }: FoldedS
   return requested !== null && (statedAt === undefined || new Date(statedAt) <= requested);
 }
 
-const idsOf = (purchases: readonly Purchase[]): string[] => purchases.map(({ quoteId }) => quoteId);
+/** Whether a payment was made: one that is paid back was paid before. */
+const wasPaid = (status: string | undefined): boolean => status === "paid" || status === "refunded";
 
 /** What payments do: history, subscriptions, plans and installs (decisions 10.6). */
 export function createApply({ clock, random, events, organizations, marketplace, log }: Deps) {
   function read(
     provider: ProviderName,
     purchase: Purchase,
-    facts: readonly TimedFact[],
+    { facts, customers }: Said,
     before: SubscriptionRow | undefined,
   ): Applied {
     const { payments, subscription } = fold(facts, purchase);
@@ -56,6 +64,7 @@ export function createApply({ clock, random, events, organizations, marketplace,
     const paid = payments.filter(({ matches, status }) => matches && status !== "failed");
     const dateOrNull = (time: string | undefined): Date | null => (time === undefined ? null : new Date(time));
     const paidAt = paid.length === 0 ? undefined : new Date(Math.min(...paid.map(({ at }) => Date.parse(at))));
+    const isEnding = subscription !== undefined && isEndingHere(before, subscription);
     const after = subscription && {
       subscriptionId: before?.subscriptionId ?? random.uuid(),
       provider,
@@ -64,21 +73,27 @@ export function createApply({ clock, random, events, organizations, marketplace,
       plan: purchase.plan,
       installId: purchase.installId,
       seats: purchase.seats,
-      status: subscription.status,
+      // One that the provider did not know when its end was requested is canceled already.
+      status: isEnding && before?.status === "canceled" ? before.status : subscription.status,
       currentPeriodStart: dateOrNull(subscription.periodStart),
       currentPeriodEnd: dateOrNull(subscription.periodEnd),
-      cancelAtPeriodEnd: subscription.cancelAtPeriodEnd || isEndingHere(before, subscription),
+      cancelAtPeriodEnd: subscription.cancelAtPeriodEnd || isEnding,
       endingRequestedAt: before?.endingRequestedAt ?? null,
       createdAt: certain(paidAt, "time of the payment that began a subscription"),
     };
-    return { purchase, payments, paid, paidAt, before, after: after ?? before };
+    const { orgUuid } = purchase;
+    const named = [...customers].map(([customerId, at]) => ({ orgUuid, customerId, at }));
+    return { purchase, payments, paid, paidAt, before, after: after ?? before, customers: named };
   }
 
-  /** Sends the webhooks of payments that are new, or have another status than the known one. */
-  async function announcePayments(tx: Tx, all: readonly NewPayment[], known: ReadonlyMap<string, string>) {
-    const changed = all.filter(({ payment: { id, status } }) => status !== "refunded" && known.get(id) !== status);
-    for (const [status, group] of Map.groupBy(changed, ({ payment }) => payment.status)) {
-      const invoice = EVENTS[status === "paid" ? "invoice.paid" : "invoice.payment_failed"];
+  /** Sends the webhooks of payments that were made or have failed, and were not known to be. */
+  async function announcePayments(tx: Tx, all: readonly NewPayment[], known: ReadonlyMap<string, KnownPayment>) {
+    const changed = all.filter(({ payment: { id, status } }) => {
+      const before = known.get(id)?.status;
+      return wasPaid(status) ? !wasPaid(before) : status !== before;
+    });
+    for (const [isPaid, group] of Map.groupBy(changed, ({ payment }) => wasPaid(payment.status))) {
+      const invoice = EVENTS[isPaid ? "invoice.paid" : "invoice.payment_failed"];
       const each = group.map(({ payment: { id }, purchase: { orgUuid } }) => ({ orgUuid, data: { invoice_id: id } }));
       await events.notifyEach(tx, invoice, each);
     }
@@ -115,14 +130,12 @@ export function createApply({ clock, random, events, organizations, marketplace,
     }
   }
 
-  /** Notes until when the install of a purchase is paid, unless another purchase pays it for longer. */
-  async function payInstall(tx: Tx, provider: ProviderName, { purchase, paid, after }: Applied): Promise<void> {
-    if (purchase.installId === null || paid.length === 0) return;
-    const ends = [after?.currentPeriodEnd, ...paid.map(({ periodEnd }) => periodEnd && new Date(periodEnd))];
-    const latest = Math.max(0, ...ends.map((end) => (end instanceof Date ? end.getTime() : 0)));
-    const until = latest === 0 ? null : new Date(latest);
-    if (until !== null && (await store.isPaidLonger(tx, purchase.installId, purchase.quoteId, until))) return;
-    await marketplace.installs.paid(tx, purchase.installId, provider, until, dateOf(clock));
+  /** Notes until when the locked install of a purchase is paid, by all its purchases. */
+  async function payInstall(tx: Tx, { purchase: { installId }, paid }: Applied): Promise<void> {
+    if (installId === null || paid.length === 0) return;
+    const longest = await store.paidUntil(tx, installId);
+    if (longest === undefined) return;
+    await marketplace.installs.paid(tx, installId, longest.provider, longest.until, dateOf(clock));
   }
 
   const lockAll = (tx: Tx, orgUuids: readonly string[]): Promise<ReadonlySet<string>> =>
@@ -139,15 +152,15 @@ export function createApply({ clock, random, events, organizations, marketplace,
      */
     async apply(tx: Tx, provider: ProviderName, quoteIds: readonly string[]): Promise<void> {
       // The lock comes first, so that the others read what it waited for.
-      const [purchases, facts, subscriptions, known] = await Promise.all([
+      const [purchases, said, subscriptions, known] = await Promise.all([
         store.lockPurchases(tx, quoteIds),
-        factsOf(tx, quoteIds),
+        saidOf(tx, quoteIds),
         store.subscriptionsOfQuotes(tx, quoteIds),
-        store.paymentStatuses(tx, quoteIds),
+        store.knownPayments(tx, quoteIds),
       ]);
       const all = purchases.map((purchase) => {
         const { quoteId } = purchase;
-        return read(provider, purchase, facts.get(quoteId) ?? [], subscriptions.get(quoteId));
+        return read(provider, purchase, said.get(quoteId) ?? NOTHING_SAID, subscriptions.get(quoteId));
       });
       const payments = all.flatMap(({ purchase, payments: folded, paid, after }) =>
         folded
@@ -159,7 +172,6 @@ export function createApply({ clock, random, events, organizations, marketplace,
           }),
       );
       const bought = all.flatMap(({ purchase, after }) => (after === undefined ? [] : [{ purchase, row: after }]));
-      const purchasesPaid = all.filter(({ paid }) => paid.length > 0).map(({ purchase }) => purchase);
       const orgsOf = (some: readonly Applied[]) => [...new Set(some.map(({ purchase: { orgUuid } }) => orgUuid))];
       const orgUuids = orgsOf(all.filter(({ purchase }) => purchase.plan !== null));
       const renewing = all.filter(({ after }) => after?.status !== "canceled" && after?.cancelAtPeriodEnd === false);
@@ -167,22 +179,25 @@ export function createApply({ clock, random, events, organizations, marketplace,
       // organization whose subscription renews is either locked before it is deleted, or known to be deleted.
       const locking = lockAll(tx, [...new Set([...orgUuids, ...orgsOf(renewing)])]);
       store.putSubscriptions(tx, bought);
-      store.putPayments(tx, provider, payments, dateOf(clock));
+      store.putPayments(tx, provider, payments, known, dateOf(clock));
       const consumed = all.flatMap(({ purchase: { quoteId, consumedAt }, paidAt }) =>
         paidAt === undefined || paidAt.getTime() === consumedAt?.getTime() ? [] : [{ quoteId, at: paidAt }],
       );
       store.consumeQuotes(tx, consumed);
-      storeCustomers(tx, provider, idsOf(purchasesPaid));
+      const named = all.flatMap(({ customers }) => customers);
+      const paying = all.flatMap(({ paid, customers }) => (paid.length === 0 ? [] : customers.slice(-1)));
+      nameCustomers(tx, provider, named);
+      storeCustomers(tx, provider, paying);
       const [living] = await Promise.all([locking, announcePayments(tx, payments, known)]);
       const raised =
         orgUuids.length === 0
           ? []
           : await organizations.setPaidPlans(tx, await store.paidPlans(tx, orgUuids), dateOf(clock));
-      const installIds = renewing.flatMap(({ purchase: { installId } }) => installId ?? []);
+      const installIds = all.flatMap(({ purchase: { installId } }) => installId ?? []);
       const ended = installIds.length === 0 ? new Set() : await marketplace.installs.lockEnded(tx, installIds);
       for (const applied of all) {
         await announceSubscription(tx, applied);
-        await payInstall(tx, provider, applied);
+        await payInstall(tx, applied);
       }
       await announceUpgrades(tx, all, raised);
       for (const { purchase, after } of renewing)

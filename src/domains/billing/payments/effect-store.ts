@@ -39,16 +39,18 @@ export function consumeQuotes(tx: Tx, paid: readonly { quoteId: string; at: Date
   );
 }
 
-/**
- * Stores rows that are given as JSON: new ones, and the changes of others. A row that is as it was is not written
- * again: each event brings all payments of its purchase.
- */
-function putSql(table: string, key: string, others: readonly string[], changing: readonly string[]): string {
+/** Parts of statements that store rows of a table, which are given as JSON. */
+function partsOf(table: string, others: readonly string[], changing: readonly string[]) {
   const [columns, changes] = [[...others, ...changing].join(", "), changing.join(", ")];
   const of = (row: string): string => changing.map((column) => `${row}.${column}`).join(", ");
-  return `insert into ${table} (${columns}) select ${columns} from json_populate_recordset(null::${table}, $1)
-    on conflict (${key}) do update set (${changes}) = row (${of("excluded")})
-    where (${of(table)}) is distinct from (${of("excluded")})`;
+  const rows = `json_populate_recordset(null::${table}, $1)`;
+  return {
+    rows,
+    insert: `insert into ${table} (${columns}) select ${columns} from ${rows}`,
+    /** A row that is as it was is not written again: each event brings all payments of its purchase. */
+    change: (row: string) => `set (${changes}) = row (${of(row)})`,
+    isChanged: (row: string) => `(${of(table)}) is distinct from (${of(row)})`,
+  };
 }
 
 /** The subscriptions of quotes, by quote. */
@@ -67,11 +69,29 @@ export interface BoughtSubscription {
   purchase: Purchase;
 }
 
-/** Whether another purchase than this one pays an install beyond a time. */
-export async function isPaidLonger(tx: Tx, installId: string, quoteId: string, until: Date): Promise<boolean> {
-  const sql = `select 1 as one from subscriptions
-    where install_id = $1 and quote_id <> $2 and current_period_end > $3 limit 1`;
-  return (await tx.query(sql, [installId, quoteId, until])).length > 0;
+/** Until when an install is paid, and where. */
+export interface PaidUntil {
+  provider: string;
+  /** Null for a single payment, which pays for good, and where no end is known. */
+  until: Date | null;
+}
+
+/**
+ * What pays an install the longest, of all its purchases: a single payment that was not paid back, else what ends last.
+ * Undefined when nothing pays it.
+ */
+export async function paidUntil(tx: Tx, installId: string): Promise<PaidUntil | undefined> {
+  const [row] = await tx.query<PaidUntil>(
+    `select provider, case when isfinite(ends) then ends end as until from (
+       select provider, coalesce(current_period_end, '-infinity') as ends from subscriptions where install_id = $1
+       union all
+       select y.provider, case when q.interval = 'once' then 'infinity' else coalesce(y.period_end, '-infinity') end
+       from payments y join quotes q on q.quote_id = y.quote_id
+       where y.install_id = $1 and y.subscription_id is null and y.status = 'paid' and q.consumed_at is not null
+     ) paid order by ends desc, provider limit 1`,
+    [installId],
+  );
+  return row;
 }
 
 /** Columns of subscriptions that events may change, and the others. */
@@ -93,7 +113,9 @@ const SUBSCRIPTION_KEYS = [
   "install_id",
   "seats",
 ];
-const PUT_SUBSCRIPTIONS = putSql("subscriptions", "quote_id", SUBSCRIPTION_KEYS, SUBSCRIPTION_CHANGES);
+const SUBSCRIPTIONS = partsOf("subscriptions", SUBSCRIPTION_KEYS, SUBSCRIPTION_CHANGES);
+const PUT_SUBSCRIPTIONS = `${SUBSCRIPTIONS.insert}
+  on conflict (quote_id) do update ${SUBSCRIPTIONS.change("excluded")} where ${SUBSCRIPTIONS.isChanged("excluded")}`;
 
 /** Stores the subscriptions of quotes as they are now. */
 export function putSubscriptions(tx: Tx, bought: readonly BoughtSubscription[]): void {
@@ -117,13 +139,19 @@ export function putSubscriptions(tx: Tx, bought: readonly BoughtSubscription[]):
   tx.defer(PUT_SUBSCRIPTIONS, [JSON.stringify(rows)]);
 }
 
-/** Statuses of the payments of quotes by the provider's ids. */
-export async function paymentStatuses(tx: Tx, quoteIds: readonly string[]): Promise<Map<string, string>> {
-  const rows = await tx.query<{ externalId: string; status: string }>(
-    `select external_id as "externalId", status from payments where quote_id = any ($1)`,
+/** A payment as it is stored. */
+export interface KnownPayment {
+  id: number;
+  status: string;
+}
+
+/** The stored payments of quotes by the provider's ids. */
+export async function knownPayments(tx: Tx, quoteIds: readonly string[]): Promise<Map<string, KnownPayment>> {
+  const rows = await tx.query<KnownPayment & { externalId: string }>(
+    `select id, external_id as "externalId", status from payments where quote_id = any ($1)`,
     [quoteIds],
   );
-  return new Map(rows.map(({ externalId, status }) => [externalId, status]));
+  return new Map(rows.map(({ externalId, ...known }) => [externalId, known]));
 }
 
 /** A payment to store. */
@@ -150,12 +178,25 @@ const PAYMENT_CHANGES = [
   "period_end",
 ];
 const PAYMENT_KEYS = ["org_uuid", "provider", "external_id", "quote_id", "install_id", "created_at"];
-const PUT_PAYMENTS = putSql("payments", "provider, external_id", PAYMENT_KEYS, PAYMENT_CHANGES);
+const PAYMENTS = partsOf("payments", PAYMENT_KEYS, PAYMENT_CHANGES);
+const ADD_PAYMENTS = `${PAYMENTS.insert}
+  on conflict (provider, external_id) do update ${PAYMENTS.change("excluded")} where ${PAYMENTS.isChanged("excluded")}`;
+const CHANGE_PAYMENTS = `update payments ${PAYMENTS.change("stated")} from ${PAYMENTS.rows} stated
+  where payments.id = any ($2) and payments.id = stated.id and ${PAYMENTS.isChanged("stated")}`;
 
-/** Stores payments as they are now. */
-export function putPayments(tx: Tx, provider: string, payments: readonly NewPayment[], at: Date): void {
-  if (payments.length === 0) return;
+/**
+ * Stores payments as they are now. Those that are known are updated by their ids: an insert would use up an id for each
+ * of them, conflict or not.
+ */
+export function putPayments(
+  tx: Tx,
+  provider: string,
+  payments: readonly NewPayment[],
+  known: ReadonlyMap<string, KnownPayment>,
+  at: Date,
+): void {
   const rows = payments.map(({ payment, purchase, subscriptionId, isFirst }) => ({
+    id: known.get(payment.id)?.id,
     org_uuid: purchase.orgUuid,
     provider,
     external_id: payment.id,
@@ -174,7 +215,9 @@ export function putPayments(tx: Tx, provider: string, payments: readonly NewPaym
     period_start: payment.periodStart,
     period_end: payment.periodEnd,
   }));
-  tx.defer(PUT_PAYMENTS, [JSON.stringify(rows)]);
+  const [added, changed] = [rows.filter(({ id }) => id === undefined), rows.filter(({ id }) => id !== undefined)];
+  if (added.length > 0) tx.defer(ADD_PAYMENTS, [JSON.stringify(added)]);
+  if (changed.length > 0) tx.defer(CHANGE_PAYMENTS, [JSON.stringify(changed), changed.map(({ id }) => id)]);
 }
 
 /** The plan that each of these organizations paid for last, by a live subscription or a single payment. */

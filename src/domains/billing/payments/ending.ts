@@ -8,6 +8,7 @@ import type { BillingDeps } from "../deps.ts";
 import { UnknownSubscription } from "../providers/index.ts";
 import type { Providers } from "../providers/index.ts";
 import * as store from "./store.ts";
+import { createUnknownEnd } from "./unknown-end.ts";
 
 /** Outbox topic: an organization was deleted and its subscriptions have to end. Payload: {@link LeftSubscriptions}. */
 export const SUBSCRIPTIONS_LEFT = "subscriptions.left";
@@ -49,9 +50,12 @@ export const leaveSubscription = (tx: Tx, left: LeftSubscription): Promise<void>
 
 /** Subscriptions that end with their organization or their install: nobody is charged for another period. */
 export function createSubscriptionEnd(
-  { database, clock, events, log }: Pick<BillingDeps, "database" | "clock" | "events" | "log">,
+  deps: Pick<BillingDeps, "database" | "clock" | "events" | "organizations" | "log">,
   providers: Providers,
 ) {
+  const { database, clock, events, log } = deps;
+  const endUnknown = createUnknownEnd(deps);
+
   return {
     /** Ends the subscriptions of an organization, in the transaction that deletes it. */
     async organizationEnds(tx: Tx, orgUuid: string, by: Cause): Promise<void> {
@@ -81,7 +85,8 @@ export function createSubscriptionEnd(
     },
 
     /**
-     * Ends a subscription with its paid period, at its provider and here; idempotent.
+     * Ends a subscription with its paid period, at its provider and here; one that the provider does not know any more
+     * ends here at once; idempotent.
      * @throws {provider_error} when the provider does not do it, {provider_not_configured} while it is not configured
      */
     async cancelLeft({ org_uuid: orgUuid, subscription_id: id, by, reason }: LeftSubscription): Promise<void> {
@@ -99,8 +104,11 @@ export function createSubscriptionEnd(
           { err: error, org_uuid: orgUuid, subscription_id: id, reason },
           isGone ? "The provider does not know a subscription that has to end" : "A subscription is not cancelled yet",
         );
-        if (isGone) return;
-        throw error;
+        if (!isGone) throw error;
+        await database.background.transaction(async (tx) => {
+          await endUnknown(tx, orgUuid, id, by);
+        }, SKIP_REAUTHORIZATION);
+        return;
       }
       await database.background.transaction(async (tx) => {
         const row = await store.markEnding(tx, orgUuid, id, dateOf(clock));

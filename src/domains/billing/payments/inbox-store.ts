@@ -167,22 +167,6 @@ export async function claimEvents(
   return rows.flatMap(({ ids, quoteId }) => ids.map((id) => ({ id, quoteId })));
 }
 
-/** Stores who organizations are at a provider, as the events of paid quotes say; newer ones win. */
-export function storeCustomers(tx: Tx, provider: ProviderName, quoteIds: readonly string[]): void {
-  if (quoteIds.length === 0) return;
-  tx.defer(
-    `insert into billing_customers (provider, org_uuid, customer_id, seen_at)
-     select distinct on (q.org_uuid) $1::text, q.org_uuid, e.customer_id, e.occurred_at
-     from unnest($2::uuid[]) as paid (id) join quotes q on q.quote_id = paid.id, lateral (
-       select customer_id, occurred_at, event_id from provider_events
-       where quote_id = paid.id and customer_id is not null order by occurred_at desc, event_id desc limit 1) e
-     order by q.org_uuid, e.occurred_at desc, e.event_id desc
-     on conflict (provider, org_uuid) do update set customer_id = excluded.customer_id, seen_at = excluded.seen_at
-     where billing_customers.seen_at <= excluded.seen_at`,
-    [provider, quoteIds],
-  );
-}
-
 /** A payment that granted nothing. */
 export interface UnmatchedRow {
   provider: string;
@@ -224,17 +208,35 @@ const IN_ORDER = `occurred_at, case when type like '%.created' then 0 when type 
   when type in ('invoice.paid', 'transaction.completed', 'checkout.session.async_payment_succeeded') then 3 else 2 end,
   event_id`;
 
-/** Facts of all events of quotes, in the order of their time, by quote. */
-export async function factsOf(tx: Tx, quoteIds: readonly string[]): Promise<Map<string, TimedFact[]>> {
-  const rows = await tx.query<{ quoteId: string; events: { at: string; facts: Fact[] }[] }>(
+/** What all events of a quote say. */
+export interface Said {
+  /** In the order of their time. */
+  facts: TimedFact[];
+  /** The customers that they name, with the time of the last event of each; the newest last. */
+  customers: ReadonlyMap<string, string>;
+}
+
+/** What all events of quotes say, by quote. */
+export async function saidOf(tx: Tx, quoteIds: readonly string[]): Promise<Map<string, Said>> {
+  const rows = await tx.query<{ quoteId: string; events: { at: string; facts: Fact[]; customer: string | null }[] }>(
     `select q.id as "quoteId", array(
-       select jsonb_build_object('at', occurred_at, 'facts', facts)
+       select jsonb_build_object('at', occurred_at, 'facts', facts, 'customer', customer_id)
        from provider_events where quote_id = q.id order by ${IN_ORDER} limit 10000) as events
      from unnest($1::uuid[]) as q (id)`,
     [quoteIds],
   );
-  const timed = ({ at, facts }: { at: string; facts: Fact[] }) => facts.map((fact) => ({ ...fact, at }));
-  return new Map(rows.map(({ quoteId, events }) => [quoteId, events.flatMap(timed)]));
+  return new Map(
+    rows.map(({ quoteId, events }) => {
+      const facts = events.flatMap(({ at, facts: said }) => said.map((fact) => ({ ...fact, at })));
+      const customers = new Map<string, string>();
+      for (const { customer, at } of events) {
+        if (customer === null) continue;
+        customers.delete(customer);
+        customers.set(customer, at);
+      }
+      return [quoteId, { facts, customers }];
+    }),
+  );
 }
 
 /** An event that belongs to a quote and has not been given to it. */

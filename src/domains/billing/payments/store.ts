@@ -63,6 +63,28 @@ export async function markEnding(tx: Tx, orgUuid: string, id: string, at: Date):
   return (await tx.query<SubscriptionRow>(sql, [id, orgUuid, at]))[0];
 }
 
+/** Locks the purchase of a subscription, as those who apply its events do. */
+export async function lockPurchaseOf(tx: Tx, orgUuid: string, id: string): Promise<void> {
+  await tx.query(
+    `select 1 as one from quotes where quote_id = (
+       select quote_id from subscriptions where subscription_id = $1 and org_uuid = $2) for no key update`,
+    [id, orgUuid],
+  );
+}
+
+/** Ends a subscription now, as requested here; returns it, undefined when there is none that lives. */
+export async function markCanceled(
+  tx: Tx,
+  orgUuid: string,
+  id: string,
+  at: Date,
+): Promise<SubscriptionRow | undefined> {
+  const sql = `update subscriptions
+    set status = 'canceled', cancel_at_period_end = true, ending_requested_at = $3
+    where subscription_id = $1 and org_uuid = $2 and status <> 'canceled' returning ${subscriptionColumns}`;
+  return (await tx.query<SubscriptionRow>(sql, [id, orgUuid, at]))[0];
+}
+
 /** Ids of the subscriptions of an install that live and do not end with their period. */
 export async function renewingOfInstall(tx: Tx, orgUuid: string, installId: string, limit: number): Promise<string[]> {
   const sql = `select subscription_id as id from subscriptions
