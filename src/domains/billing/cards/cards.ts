@@ -6,8 +6,8 @@ import { errors } from "../../../platform/errors.ts";
 import { causedBy, EVENTS } from "../../event-catalogue/index.ts";
 import type { BillingDeps } from "../deps.ts";
 import { billingErrors } from "../errors.ts";
-import { MethodDeclined } from "../providers/index.ts";
-import type { Providers } from "../providers/index.ts";
+import { MethodDeclined, UnknownCustomer } from "../providers/index.ts";
+import type { PaymentProvider, Providers } from "../providers/index.ts";
 import { containsCardNumber } from "./raw-number.ts";
 import * as store from "./store.ts";
 import type { CardRow, Holder } from "./store.ts";
@@ -16,7 +16,7 @@ import type { CardRow, Holder } from "./store.ts";
 const MAX_CARDS = 50;
 
 /** Stored payment methods of a person in an organization (decisions 10.8). */
-export function createCards({ database, clock, random, events }: BillingDeps, providers: Providers) {
+export function createCards({ database, clock, random, events, log }: BillingDeps, providers: Providers) {
   /** The person whose cards a caller has: themselves, or the maker of a key; undefined for a workload. */
   function personOf({ userUuid, countsAs }: Caller): string | undefined {
     return userUuid ?? /^user:(.+)$/u.exec(countsAs ?? "")?.[1];
@@ -27,6 +27,42 @@ export function createCards({ database, clock, random, events }: BillingDeps, pr
     const userUuid = personOf(caller);
     if (userUuid === undefined) throw billingErrors.noPerson();
     return { orgUuid: callerOrg(caller), userUuid };
+  }
+
+  const isDeclined = (error: unknown): boolean => error instanceof MethodDeclined;
+
+  /**
+   * Attaches a method to the person's customer; returns both. A customer whom the provider does not have any more, as
+   * after a change of the account, is replaced by a new one.
+   */
+  async function attach(holder: Holder, provider: PaymentProvider, email: string | null, token: string) {
+    const key = `customer-${holder.orgUuid}-${holder.userUuid}`;
+    const create = (name: string) => providers.call(() => provider.createCustomer(email, name), isDeclined);
+    const attachTo = async (customer: string, passes: (error: unknown) => boolean) => {
+      const method = await providers.call(() => provider.attachMethod(customer, token), passes);
+      return { customer, method };
+    };
+    const isUnknown = (error: unknown): boolean => error instanceof UnknownCustomer;
+    const customer = (await store.customerOf(database, holder, provider.name)) ?? (await create(key));
+    try {
+      return await attachTo(customer, (error) => isDeclined(error) || isUnknown(error));
+    } catch (error) {
+      if (!isUnknown(error)) throw error;
+      // Another key: to the first one the provider may repeat its answer.
+      return attachTo(await create(`${key}-${customer}`), isDeclined);
+    }
+  }
+
+  /** Detaches a method for which no card was stored. Paddle attaches none: it is the customer's already. */
+  async function release(holder: Holder, provider: PaymentProvider, customer: string, externalId: string) {
+    if (provider.name === "paddle") return;
+    try {
+      const cards = await store.cardsOf(database, holder, MAX_CARDS);
+      const isStored = cards.some((card) => card.provider === provider.name && card.externalId === externalId);
+      if (!isStored) await provider.detachMethod(customer, externalId);
+    } catch (error) {
+      log.warn({ err: error, provider: provider.name }, "A payment method without a card stays attached");
+    }
   }
 
   return {
@@ -47,6 +83,7 @@ export function createCards({ database, clock, random, events }: BillingDeps, pr
      * @throws {validation_error} for members that are missing or wrong
      * @throws {provider_unknown} for another provider than the two
      * @throws {provider_not_configured} when it is not configured
+     * @throws {conflict} when the person has 50 other cards
      * @throws {card_declined} when the provider declines it or does not know it
      */
     async add(context: CallerContext, body: Readonly<Record<string, unknown>>): Promise<CardRow> {
@@ -55,19 +92,17 @@ export function createCards({ database, clock, random, events }: BillingDeps, pr
       const holder = holderOf(context.caller);
       const name = providers.nameOf(wish.provider);
       const provider = await providers.get(name);
-      const key = `customer-${holder.orgUuid}-${holder.userUuid}`;
-      const isDeclined = (error: unknown): boolean => error instanceof MethodDeclined;
+      const cards = await store.cardsOf(database, holder, MAX_CARDS);
+      const isStored = cards.some((card) => card.provider === name && card.externalId === wish.token);
+      if (cards.length >= MAX_CARDS && !isStored) throw billingErrors.tooManyCards();
       try {
-        const known = await store.customerOf(database, holder, name);
-        const customer =
-          known ?? (await providers.call(() => provider.createCustomer(context.caller.email, key), isDeclined));
-        const method = await providers.call(() => provider.attachMethod(customer, wish.token), isDeclined);
-        return await context.transaction(async (tx) => {
+        const { customer, method } = await attach(holder, provider, context.caller.email, wish.token);
+        const storing = context.transaction(async (tx) => {
           await store.lockCards(tx, holder);
-          const count = await store.countCards(tx, holder);
-          if (count >= MAX_CARDS) throw billingErrors.tooManyCards();
+          const others = await store.countOthers(tx, holder, name, method.externalId);
+          if (others >= MAX_CARDS) throw billingErrors.tooManyCards();
           await store.storeCustomer(tx, holder, name, customer);
-          const isDefault = wish.makeDefault || count === 0;
+          const isDefault = wish.makeDefault || others === 0;
           if (isDefault) await store.clearDefault(tx, holder);
           const row = { id: random.uuid(), provider: name, ...method, isDefault, createdAt: dateOf(clock) };
           const card = await store.putCard(tx, holder, row);
@@ -78,6 +113,10 @@ export function createCards({ database, clock, random, events }: BillingDeps, pr
             metadata: { provider: name, brand: card.brand, last4: card.last4 },
           });
           return card;
+        });
+        return await storing.catch(async (error: unknown) => {
+          await release(holder, provider, customer, method.externalId);
+          throw error;
         });
       } catch (error) {
         if (!isDeclined(error)) throw error;

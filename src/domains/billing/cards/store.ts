@@ -51,7 +51,7 @@ export async function customerOf(
   return rows[0]?.customerId;
 }
 
-/** Stores the customer of a person at a provider. */
+/** Stores the customer of a person at a provider, in place of one that the provider has no more. */
 export async function storeCustomer(
   tx: Tx,
   { orgUuid, userUuid }: Holder,
@@ -60,15 +60,22 @@ export async function storeCustomer(
 ): Promise<void> {
   await tx.query(
     `insert into provider_customers (provider, org_uuid, user_uuid, customer_id) values ($1, $2, $3, $4)
-     on conflict (provider, org_uuid, user_uuid) do nothing`,
+     on conflict (provider, org_uuid, user_uuid) do update set customer_id = excluded.customer_id
+     where provider_customers.customer_id <> excluded.customer_id`,
     [provider, orgUuid, userUuid, customerId],
   );
 }
 
-/** Number of a person's cards. */
-export async function countCards(tx: Tx, { orgUuid, userUuid }: Holder): Promise<number> {
-  const sql = "select count(*)::int as count from cards where org_uuid = $1 and user_uuid = $2";
-  return (await tx.query<{ count: number }>(sql, [orgUuid, userUuid]))[0]?.count ?? 0;
+/** Number of a person's cards other than that of a payment method. */
+export async function countOthers(
+  tx: Tx,
+  { orgUuid, userUuid }: Holder,
+  provider: ProviderName,
+  externalId: string,
+): Promise<number> {
+  const sql = `select count(*)::int as count from cards
+    where org_uuid = $1 and user_uuid = $2 and (provider <> $3 or external_id <> $4)`;
+  return (await tx.query<{ count: number }>(sql, [orgUuid, userUuid, provider, externalId]))[0]?.count ?? 0;
 }
 
 /** Stores a card, once for each payment method; returns it as it is stored. */
