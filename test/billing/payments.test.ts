@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { founder } from "../support/people.ts";
+import { auditOf, founder } from "../support/people.ts";
 import { runSql } from "../support/postgres.ts";
 import {
   billingWorld,
@@ -40,6 +40,13 @@ async function stateOf({ org, token }: { org: string; token: string }) {
       cancel_at_period_end,
     })),
   };
+}
+
+/** Sets an organization's plan as a platform admin. */
+async function setPlan(org: string, plan: string): Promise<void> {
+  world.admin = await world.app.login();
+  const set = await world.app.call("PATCH", `/api/organizations/${org}`, { token: world.admin, body: { plan } });
+  expect(set.status).toBe(200);
 }
 
 describe("events of a provider", () => {
@@ -102,15 +109,27 @@ describe("events of a provider", () => {
     const buyer = await founder(world.app);
     const { session } = await checkedOut(world, buyer.token, "stripe");
     const life = lifeAt(session);
-    const set = (plan: string) =>
-      world.app.call("PATCH", `/api/organizations/${buyer.org}`, { token: world.admin, body: { plan } });
-    world.admin = await world.app.login();
-    expect((await set("enterprise")).status).toBe(200);
+    await setPlan(buyer.org, "enterprise");
     await stripeEvent(world.app, life.completed);
     await stripeEvent(world.app, life.paid);
     expect((await stateOf(buyer)).plan).toBe("enterprise");
     await stripeEvent(world.app, life.ended);
     expect((await stateOf(buyer)).plan).toBe("enterprise");
+  });
+
+  test("a plan that a platform admin sets while it is paid for stays after the subscription", async () => {
+    const buyer = await founder(world.app);
+    const { session } = await checkedOut(world, buyer.token, "stripe");
+    const life = lifeAt(session);
+    await stripeEvent(world.app, life.completed);
+    await stripeEvent(world.app, life.paid);
+    expect((await stateOf(buyer)).plan).toBe("pro");
+    for (let time = 0; time < 2; time++) await setPlan(buyer.org, "pro");
+    expect(await auditOf(world.app, buyer, "organization.updated")).toMatchObject([
+      { metadata: { before: { plan: "pro", admin_plan: null }, after: { plan: "pro", admin_plan: "pro" } } },
+    ]);
+    await stripeEvent(world.app, life.ended);
+    expect((await stateOf(buyer)).plan).toBe("pro");
   });
 
   test("another sum or currency than the quoted one grants nothing", async () => {

@@ -5,7 +5,7 @@ import { foldName } from "../../platform/names.ts";
 import { certain } from "../../platform/narrow.ts";
 import type { Random } from "../../platform/random.ts";
 import { organizationErrors } from "./errors.ts";
-import { readName } from "./rules.ts";
+import { planToKeep, readName } from "./rules.ts";
 import * as store from "./store.ts";
 import type { OrganizationRow, RaisedPlan } from "./store.ts";
 
@@ -43,7 +43,7 @@ export function createOrganizations({ database, clock, random }: OrganizationsDe
 
     /**
      * Changes a locked organization; returns what it has become, the same object when nothing changes. Its old name
-     * stays reserved.
+     * stays reserved. The plan is one that a platform admin sets.
      * @throws {validation_error} for the name
      * @throws {conflict} when the name is or was another's
      */
@@ -58,6 +58,8 @@ export function createOrganizations({ database, clock, random }: OrganizationsDe
         ...org,
         name: wanted?.name ?? org.name,
         plan: plan ?? org.plan,
+        // Noted also when it is the plan paid for now: it stays when the subscription ends.
+        adminPlan: plan === undefined ? org.adminPlan : planToKeep(plan),
         jitDomains: jitDomains ?? org.jitDomains,
         ssoRequired: ssoRequired ?? org.ssoRequired,
       };
@@ -70,7 +72,6 @@ export function createOrganizations({ database, clock, random }: OrganizationsDe
         throw organizationErrors.nameTaken();
       }
       await store.updateOrganization(tx, next, at);
-      if (plan !== undefined) await store.noteAdminPlan(tx, org.uuid, plan);
       return next;
     },
 

@@ -17,3 +17,8 @@ export function readName(name: string): { name: string; key: string } {
     });
   return { name: stored, key };
 }
+
+/** The plan that an organization keeps without a subscription, once a platform admin has set this one. */
+export function planToKeep(plan: string): string | null {
+  return plan === "free" ? null : plan;
+}

@@ -7,6 +7,8 @@ export interface OrganizationRow {
   uuid: string;
   name: string;
   plan: string;
+  /** The plan that a platform admin has set, which stays when a subscription ends; null for none and for `free`. */
+  adminPlan: string | null;
   jitDomains: string[];
   sandbox: boolean;
   /** Members other than owners enter by single sign-on alone. */
@@ -14,8 +16,8 @@ export interface OrganizationRow {
   createdAt: Date;
 }
 
-const columns = `o.uuid, o.name, o.plan, o.jit_domains as "jitDomains", o.sandbox, o.sso_required as "ssoRequired",
-  o.created_at as "createdAt"`;
+const columns = `o.uuid, o.name, o.plan, o.admin_plan as "adminPlan", o.jit_domains as "jitDomains", o.sandbox,
+  o.sso_required as "ssoRequired", o.created_at as "createdAt"`;
 
 /** Reserves a folded name forever; false when it is or was in use. */
 export async function reserveName(tx: Tx, key: string, name: string, orgUuid: string, at: Date): Promise<boolean> {
@@ -139,18 +141,13 @@ export async function nameHolder(tx: Tx, key: string): Promise<string | undefine
 /** Stores what an organization has become. */
 export async function updateOrganization(
   tx: Tx,
-  { uuid, name, plan, jitDomains, ssoRequired }: OrganizationRow,
+  { uuid, name, plan, adminPlan, jitDomains, ssoRequired }: OrganizationRow,
   at: Date,
 ): Promise<void> {
   const sql = `update organizations
-    set name = $2, plan = $3, jit_domains = $4, updated_at = $5, sso_required = $6,
+    set name = $2, plan = $3, jit_domains = $4, updated_at = $5, sso_required = $6, admin_plan = $7,
       version = version + 1 where uuid = $1`;
-  await tx.query(sql, [uuid, name, plan, jitDomains, at, ssoRequired]);
-}
-
-/** Notes the plan that a platform admin has set; `free` is no plan to keep. */
-export async function noteAdminPlan(tx: Tx, uuid: string, plan: string): Promise<void> {
-  await tx.query("update organizations set admin_plan = nullif($2, 'free') where uuid = $1", [uuid, plan]);
+  await tx.query(sql, [uuid, name, plan, jitDomains, at, ssoRequired, adminPlan]);
 }
 
 /** A plan that has all features of the plan before, and others besides. */

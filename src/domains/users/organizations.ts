@@ -105,6 +105,6 @@ export function createOrganizations(deps: OrganizationsDeps) {
 }
 
 /** What the audit log shows of an organization. */
-function stateOf({ name, plan, jitDomains, ssoRequired }: OrganizationRow) {
-  return { name, plan, jit_domains: jitDomains, sso_required: ssoRequired };
+function stateOf({ name, plan, adminPlan, jitDomains, ssoRequired }: OrganizationRow) {
+  return { name, plan, admin_plan: adminPlan, jit_domains: jitDomains, sso_required: ssoRequired };
 }
