@@ -1,6 +1,6 @@
 import { decodeJwt } from "jose";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { auditOf, founder, mailsTo, outcome, tokenTo } from "../support/people.ts";
+import { auditOf, elevated, founder, mailsTo, member, outcome, tokenTo } from "../support/people.ts";
 import { callbackOf, connect, sessionTokenOf, signIn, startRealm, subject } from "./support.ts";
 import type { Realm } from "./support.ts";
 
@@ -12,9 +12,17 @@ afterAll(() => realm.close());
 
 const post = (path: string, body: unknown, token?: string) => realm.app.call("POST", path, { body, token });
 
-/** An unconfirmed account with an identity of its maker linked, in an organization of its own. */
+/**
+ * An unconfirmed account with an identity of its maker linked, in an organization of its own; another owner keeps the
+ * connection alive.
+ */
 async function prepared(sub: string): Promise<Realm> {
   const owner = await founder(realm.app);
+  const { userUuid } = await member(realm.app, owner, 1);
+  const token = await elevated(realm.app, owner.token);
+  expect(outcome(await realm.app.call("PATCH", `/api/users/${userUuid}`, { token, body: { is_owner: true } }))).toBe(
+    "200",
+  );
   const { body } = await connect(realm.app, owner, realm.provider.discoveryUrl);
   const theirs = { ...realm, owner, connection: body.connection_uuid as string };
   const { cookie, answer } = await callbackOf(theirs, subject(sub));

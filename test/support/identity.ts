@@ -153,6 +153,7 @@ function build(
     access,
     sessions,
     mfa,
+    limiter: undefined,
     config: { baseUrl, elevatedMs: 900_000, stepUpMs: 300_000, magicLinkMs: 900_000 },
   });
   const credentials = createCredentials({ ...shared, liveness, environment: "dev" });
@@ -206,6 +207,7 @@ function build(
     mfa,
     stepUp,
     credentials,
+    serviceIdentities,
     webhooks: { organizationEnds: () => Promise.resolve() },
     invitations,
     offboarding,

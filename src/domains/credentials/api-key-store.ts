@@ -156,6 +156,16 @@ export async function revokeKeysOfIdentity(tx: Tx, identityId: string, at: Date)
   return rows.map((row) => row.keyId);
 }
 
+/** Revokes every live key that the service identities of an organization made; returns their ids. */
+export async function revokeKeysOfIdentities(tx: Tx, orgUuid: string, at: Date): Promise<string[]> {
+  const rows = await tx.query<{ keyId: string }>(
+    `update api_keys set revoked_at = $2 where org_uuid = $1 and made_by_identity is not null and revoked_at is null
+     returning key_id as "keyId"`,
+    [orgUuid, at],
+  );
+  return rows.map((row) => row.keyId);
+}
+
 /** Revokes every live key of a person in any organization, also those that are being created meanwhile. */
 export async function revokeKeysMadeBy(
   tx: Tx,

@@ -3,7 +3,7 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import { EVENTS } from "../event-catalogue/index.ts";
 import type { Cause, EndedBy, Events } from "../event-catalogue/index.ts";
-import { revokeKeysMadeBy, revokeKeysOf, revokeKeysOfIdentity } from "./api-key-store.ts";
+import { revokeKeysMadeBy, revokeKeysOf, revokeKeysOfIdentities, revokeKeysOfIdentity } from "./api-key-store.ts";
 import { revokeScimTokensOf } from "./scim-token-store.ts";
 import { revokeAllOf } from "./store.ts";
 
@@ -37,6 +37,12 @@ export function createEnding({ clock, events }: { clock: Clock; events: Pick<Eve
     /** Revokes every API key that a service identity made. */
     async keysOfIdentity(tx: Tx, orgUuid: string, identityId: string, { reason, by }: EndedBy): Promise<void> {
       for (const keyId of await revokeKeysOfIdentity(tx, identityId, dateOf(clock)))
+        await recordRevokedKey(events, tx, by, orgUuid, keyId, { reason });
+    },
+
+    /** Revokes every API key that the service identities of an organization made; these have ended before. */
+    async keysOfIdentities(tx: Tx, orgUuid: string, { reason, by }: EndedBy): Promise<void> {
+      for (const keyId of await revokeKeysOfIdentities(tx, orgUuid, dateOf(clock)))
         await recordRevokedKey(events, tx, by, orgUuid, keyId, { reason });
     },
 

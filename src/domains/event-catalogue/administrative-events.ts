@@ -77,6 +77,7 @@ export const ADMINISTRATIVE_EVENTS = {
   "service_identity.created": administrative("service_identity.created", { resource: "service_identity" }),
   "service_identity.updated": administrative("service_identity.updated", { resource: "service_identity" }),
   "service_identity.deleted": administrative("service_identity.deleted", { resource: "service_identity" }),
+  "organization_identities.ended": administrative("service_identity.deleted", { resource: "organization" }),
   "vault.secret.read": administrative("vault.secret.read", { resource: "secret" }),
   "vault.secret.written": administrative("vault.secret.written", {
     resource: "secret",

@@ -12,6 +12,7 @@ import type { Offboarding } from "../offboarding/index.ts";
 import type { Oidc } from "../oidc/index.ts";
 import type { Organizations } from "../organizations/index.ts";
 import type { People } from "../people/index.ts";
+import type { ServiceIdentities } from "../service-identities/index.ts";
 import type { Sessions } from "../sessions/index.ts";
 import type { Keys } from "../signing-keys/index.ts";
 import type { Spiffe } from "../spiffe/index.ts";
@@ -36,6 +37,7 @@ export interface LoginDeps {
   mfa: Pick<Mfa, "isRequired" | "requestSecondFactor" | "verifyPending" | "factors">;
   stepUp: Pick<StepUp, "counter" | "endMailed">;
   credentials: Pick<Credentials, "ending">;
+  serviceIdentities: Pick<ServiceIdentities, "endAll">;
   webhooks: Pick<Webhooks, "organizationEnds">;
   invitations: Pick<Invitations, "show" | "demandPending" | "use" | "withdrawAllOf">;
   offboarding: Offboarding;

@@ -21,11 +21,19 @@ const REASON = "disowned";
 
 /** Deletion of an unconfirmed account by the owner of its mailbox, who did not sign up (decisions 2.3). */
 export function createDisown(deps: LoginDeps) {
-  const { clock, events, people, mfa, offboarding } = deps;
+  const { clock, events, organizations, people, mfa, offboarding } = deps;
   const revokeCredentials = createRevocation(deps);
 
-  /** Ends the account and every organization it is the only member of. The row of the person must be locked. */
+  /**
+   * Ends the account and every organization it is the only active member of. The row of the person must be locked. The
+   * organizations are locked before anything in them is written, as by other changes of their members.
+   */
   async function end(tx: Tx, userUuid: string, email: string, info: RequestInfo): Promise<void> {
+    const memberships = await people.memberships.allOf(tx, userUuid);
+    await organizations.lockAll(
+      tx,
+      memberships.map(({ org_uuid: orgUuid }) => orgUuid),
+    );
     await revokeCredentials(tx, { userUuid, email }, REASON, info);
     const by = causedByPerson({ userUuid, email }, info);
     for (const { org_uuid: orgUuid, alone } of await people.memberships.allOf(tx, userUuid)) {

@@ -6,16 +6,18 @@ import type { LoginDeps } from "./deps.ts";
 /** Dependencies of the revocation of an account's credentials. */
 export type RevocationDeps = Pick<
   LoginDeps,
-  "people" | "sessions" | "credentials" | "oidc" | "webhooks" | "invitations"
+  "organizations" | "people" | "sessions" | "credentials" | "serviceIdentities" | "oidc" | "webhooks" | "invitations"
 >;
 
 /** Revokes everything by which the person who made an unconfirmed account could still act (decisions 2.3). */
 export function createRevocation(deps: RevocationDeps) {
-  const { people, sessions, credentials, oidc, webhooks, invitations } = deps;
+  const { organizations, people, sessions, credentials, serviceIdentities, oidc, webhooks, invitations } = deps;
   /**
-   * Ends sessions, API keys and linked identities of a person, and SCIM tokens, webhooks and open invitations of the
-   * organizations that have no other owner. The row of the person must be locked. Sessions and keys end first: what a
-   * request in flight still makes with them is committed before that, and the statements that follow see it.
+   * Ends sessions, API keys and linked identities of a person, and service identities, SCIM tokens, webhooks, open
+   * invitations and identity providers of the organizations that have no other owner. The row of the person must be
+   * locked. The organizations are locked first, as by every request that creates credentials in them. Sessions, keys
+   * and service identities end next: what a request in flight still makes with them is committed before that, and the
+   * statements that follow see it.
    */
   return async function revokeCredentials(
     tx: Tx,
@@ -24,13 +26,16 @@ export function createRevocation(deps: RevocationDeps) {
     info: RequestInfo,
   ): Promise<void> {
     const ended = { by: causedByPerson({ userUuid, email }, info), reason };
+    await organizations.lockAll(tx, await people.memberships.ownedAlone(tx, userUuid));
     await sessions.own.endAll(tx, userUuid, reason, ended.by);
     await credentials.ending.keysOf(tx, userUuid, ended);
     await oidc.endLinks(tx, { userUuid, email }, reason, info);
     for (const orgUuid of await people.memberships.ownedAlone(tx, userUuid)) {
+      await serviceIdentities.endAll(tx, orgUuid, ended);
       await credentials.ending.scimTokensOf(tx, orgUuid, ended);
       await webhooks.organizationEnds(tx, orgUuid);
       await invitations.withdrawAllOf(tx, orgUuid, ended);
+      await oidc.connections.removeAll(tx, orgUuid, ended);
     }
   };
 }

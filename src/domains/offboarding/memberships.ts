@@ -58,13 +58,17 @@ export function createMembershipChanges(deps: Deps) {
       return write(tx, callerOrg(caller), member, state, { by: causedBy({ caller, info }), reason });
     },
 
-    /** Ends the membership of an account that ends, even of the last owner. The person's row must be locked. */
+    /**
+     * Ends the membership of an account that ends. Where it was the last owner's, ownership passes to another active
+     * member. The person's row must be locked.
+     */
     async end(tx: Tx, orgUuid: string, userUuid: string, by: Cause): Promise<void> {
       if ((await organizations.lock(tx, orgUuid)) === undefined) return;
       const member = await rbac.members.find(tx, orgUuid, userUuid);
       if (member === undefined) return;
       const state: MembershipState = { roleId: member.roleId, isOwner: false, status: "removed" };
       await write(tx, orgUuid, member, state, { by, reason: reasonOf(state) });
+      await rbac.members.passOwnership(tx, orgUuid, { by, reason: "last_owner_left" });
     },
   };
 }

@@ -113,6 +113,15 @@ export async function updateConnection(tx: Tx, one: Connection, at: Date): Promi
   await tx.query(sql, [one.uuid, one.name, one.clientSecret, one.allowedDomains, one.redirectUris, at]);
 }
 
+/** Deletes every connection of an organization, with what {@link deleteConnection} deletes; returns them. */
+export async function deleteConnectionsOf(
+  tx: Tx,
+  orgUuid: string,
+): Promise<Pick<Connection, "uuid" | "orgUuid" | "name">[]> {
+  const sql = `delete from oidc_connections where org_uuid = $1 returning uuid, org_uuid as "orgUuid", name`;
+  return tx.query<Pick<Connection, "uuid" | "orgUuid" | "name">>(sql, [orgUuid]);
+}
+
 /** Deletes a connection, with the sign-ins under way, the tokens not redeemed and the links. */
 export async function deleteConnection(tx: Tx, uuid: string): Promise<void> {
   await tx.query("delete from oidc_connections where uuid = $1", [uuid]);

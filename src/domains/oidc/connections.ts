@@ -4,6 +4,7 @@ import type { CallerContext } from "../../platform/context.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import { errors } from "../../platform/errors.ts";
 import { causedBy, EVENTS } from "../event-catalogue/index.ts";
+import type { Cause, EndedBy } from "../event-catalogue/index.ts";
 import * as store from "./connection-store.ts";
 import type { Connection } from "./connection-store.ts";
 import type { OidcDeps } from "./deps.ts";
@@ -44,13 +45,13 @@ export function createConnections(deps: OidcDeps) {
 
   function record(
     tx: Tx,
-    context: CallerContext,
+    by: Cause,
     row: (typeof EVENTS)["oidc_connection.created" | "oidc_connection.updated" | "oidc_connection.deleted"],
-    { uuid, orgUuid, name }: Connection,
+    { uuid, orgUuid, name }: Pick<Connection, "uuid" | "orgUuid" | "name">,
     more: Readonly<Record<string, unknown>> = {},
   ): Promise<void> {
     const metadata = { connection_uuid: uuid, name, ...more };
-    return events.emit(tx, row, { by: causedBy(context), orgUuid, resourceId: uuid, metadata });
+    return events.emit(tx, row, { by, orgUuid, resourceId: uuid, metadata });
   }
 
   return {
@@ -76,7 +77,7 @@ export function createConnections(deps: OidcDeps) {
         if ((await organizations.lock(tx, orgUuid)) === undefined) throw errors.notFound();
         if ((await store.countConnections(tx, orgUuid)) >= MAX_CONNECTIONS) throw oidcErrors.tooMany();
         await store.insertConnection(tx, connection);
-        await record(tx, context, EVENTS["oidc_connection.created"], connection);
+        await record(tx, causedBy(context), EVENTS["oidc_connection.created"], connection);
         return connection;
       });
     },
@@ -115,7 +116,7 @@ export function createConnections(deps: OidcDeps) {
           redirectUris: uris ?? before.redirectUris,
         };
         await store.updateConnection(tx, after, dateOf(clock));
-        await record(tx, context, EVENTS["oidc_connection.updated"], after, {
+        await record(tx, causedBy(context), EVENTS["oidc_connection.updated"], after, {
           changed: Object.entries({ name, client_secret: clientSecret, allowed_domains: domains, redirect_uris: uris })
             .filter(([, value]) => value !== undefined)
             .map(([member]) => member),
@@ -137,7 +138,26 @@ export function createConnections(deps: OidcDeps) {
         if (org?.ssoRequired === true && (await store.countConnections(tx, orgUuid)) === 1)
           throw oidcErrors.stillRequired();
         await store.deleteConnection(tx, connection.uuid);
-        await record(tx, context, EVENTS["oidc_connection.deleted"], connection);
+        await record(tx, causedBy(context), EVENTS["oidc_connection.deleted"], connection);
       }),
+
+    /**
+     * Deletes every connection of an organization that goes on; it no longer requires single sign-on then, which
+     * nobody could meet.
+     */
+    async removeAll(tx: Tx, orgUuid: string, { reason, by }: EndedBy): Promise<void> {
+      const org = await organizations.lock(tx, orgUuid);
+      if (org === undefined) return;
+      for (const connection of await store.deleteConnectionsOf(tx, orgUuid))
+        await record(tx, by, EVENTS["oidc_connection.deleted"], connection, { reason });
+      if (!org.ssoRequired) return;
+      await organizations.change(tx, org, { ssoRequired: false }, dateOf(clock));
+      await events.emit(tx, EVENTS["organization.updated"], {
+        by,
+        orgUuid,
+        resourceId: orgUuid,
+        metadata: { before: { sso_required: true }, after: { sso_required: false }, reason },
+      });
+    },
   };
 }

@@ -19,7 +19,7 @@ export interface OidcDeps {
   sealer: Sealer;
   outgoing: Pick<GuardedClient, "request" | "vetUrl">;
   events: Pick<Events, "emit" | "recordFailure">;
-  organizations: Pick<Organizations, "findIn" | "lock">;
+  organizations: Pick<Organizations, "findIn" | "lock" | "change">;
   people: Pick<People, "createUnlessKnown" | "memberships">;
   access: Pick<Access, "standing" | "standingOf">;
   sessions: Sessions;

@@ -137,14 +137,14 @@ export async function organizationsOwnedAlone(tx: Tx, userUuid: string): Promise
   return (await tx.query<{ org_uuid: string }>(sql, [userUuid])).map(({ org_uuid }) => org_uuid);
 }
 
-/** The live organizations somebody is a member of, active or not, and whether nobody else is. */
+/** The live organizations somebody is a member of, active or not, and whether nobody else is an active member. */
 export function membershipsOf(
   tx: Tx,
   userUuid: string,
 ): Promise<{ org_uuid: string; org_name: string; alone: boolean }[]> {
   const sql = `select m.org_uuid, o.name as org_name, not exists (
       select 1 from memberships other
-      where other.org_uuid = m.org_uuid and other.user_uuid <> $1 and other.status <> 'removed') as alone
+      where other.org_uuid = m.org_uuid and other.user_uuid <> $1 and other.status = 'active') as alone
     from memberships m join organizations o on o.uuid = m.org_uuid
     where m.user_uuid = $1 and m.status <> 'removed' and o.deleted_at is null order by m.org_uuid`;
   return tx.query(sql, [userUuid]);

@@ -77,7 +77,7 @@ export function createMemberships({ database, clock, events }: MembershipsDeps) 
     statusOf: store.membershipStatusByEmail,
     /** The live organizations whose only active owner somebody is. */
     ownedAlone: store.organizationsOwnedAlone,
-    /** The live organizations somebody is a member of, active or not, and whether nobody else is. */
+    /** The live organizations somebody is a member of, active or not, and whether nobody else is an active member. */
     allOf: store.membershipsOf,
 
     /** Whether somebody is an active member. */

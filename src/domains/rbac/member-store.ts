@@ -4,6 +4,7 @@ import { boundedCount, totalOf } from "../../platform/db/total.ts";
 import type { Total } from "../../platform/db/total.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import type { Page } from "../../platform/db/paging.ts";
+import { builtInRoles } from "../people/index.ts";
 
 /** A member of an organization. */
 export interface MemberRow {
@@ -147,6 +148,22 @@ export async function otherOwners(tx: Tx, orgUuid: string, userUuid: string): Pr
   const sql = `select count(*)::int as n from memberships
     where org_uuid = $1 and user_uuid <> $2 and is_owner and status = 'active'`;
   return (await tx.query<{ n: number }>(sql, [orgUuid, userUuid]))[0]?.n ?? 0;
+}
+
+/** Whether an organization has an active owner. */
+export async function hasOwner(tx: Tx, orgUuid: string): Promise<boolean> {
+  const sql = "select 1 from memberships where org_uuid = $1 and is_owner and status = 'active' limit 1";
+  return (await tx.query(sql, [orgUuid])).length > 0;
+}
+
+/**
+ * Who is to own an organization without an owner: the active member with the role admin who joined first, else the
+ * active member who joined first.
+ */
+export async function successorIn(tx: Tx, orgUuid: string): Promise<string | undefined> {
+  const sql = `select user_uuid as "userUuid" from memberships where org_uuid = $1 and status = 'active'
+    order by role_id <> $2, created_at, user_uuid limit 1`;
+  return (await tx.query<{ userUuid: string }>(sql, [orgUuid, builtInRoles.admin]))[0]?.userUuid;
 }
 
 /** What a membership becomes. */

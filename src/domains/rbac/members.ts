@@ -10,8 +10,9 @@ import type { Page } from "../../platform/db/paging.ts";
 import type { Total } from "../../platform/db/total.ts";
 import { parseEmail } from "../../platform/email.ts";
 import { causedBy, EVENTS } from "../event-catalogue/index.ts";
-import type { Cause, Events } from "../event-catalogue/index.ts";
+import type { Cause, EndedBy, Events } from "../event-catalogue/index.ts";
 import type { Organizations } from "../organizations/index.ts";
+import { builtInRoles } from "../people/index.ts";
 import type { People } from "../people/index.ts";
 import { rbacErrors } from "./errors.ts";
 import { eventOf, nextMembership } from "./member-rules.ts";
@@ -67,13 +68,14 @@ export function createMembers({ database, clock, cursors, events, organizations,
     return nextMembership(caller, member, wish, await store.otherOwners(tx, callerOrg(caller), member.userUuid));
   }
 
-  /** Records what a membership has become; returns it, undefined once removed. */
+  /** Records what a membership has become, and why where that is not plain; returns it, undefined once removed. */
   async function record(
     tx: Tx,
     by: Cause,
     orgUuid: string,
     member: MemberRow,
     state: MembershipState,
+    reason?: string,
   ): Promise<MemberRow | undefined> {
     const after = await store.memberIn(tx, orgUuid, member.userUuid);
     const shown = { ...stateOf(after ?? member), is_owner: state.isOwner, status: state.status };
@@ -82,7 +84,11 @@ export function createMembers({ database, clock, cursors, events, organizations,
       orgUuid,
       userUuid: member.userUuid,
       resourceId: member.userUuid,
-      metadata: { before: stateOf(member), ...(after !== undefined && { after: stateOf(after) }) },
+      metadata: {
+        before: stateOf(member),
+        ...(after !== undefined && { after: stateOf(after) }),
+        ...(reason !== undefined && { reason }),
+      },
       data: { user_uuid: member.userUuid, email: member.email, ...shown },
     });
     return after;
@@ -101,6 +107,22 @@ export function createMembers({ database, clock, cursors, events, organizations,
 
     /** A member, active or not; undefined for anybody else. */
     find: store.memberIn,
+
+    /**
+     * Gives a locked organization an owner where it has no active one any more: the active member with the role admin
+     * who joined first, else the active member who joined first. Their older access tokens are refused from then on.
+     */
+    async passOwnership(tx: Tx, orgUuid: string, { by, reason }: EndedBy): Promise<void> {
+      if (await store.hasOwner(tx, orgUuid)) return;
+      const userUuid = await store.successorIn(tx, orgUuid);
+      if (userUuid === undefined) return;
+      await people.lock(tx, userUuid);
+      const member = await store.memberIn(tx, orgUuid, userUuid);
+      if (member === undefined) return;
+      const state: MembershipState = { roleId: builtInRoles.admin, isOwner: true, status: "active" };
+      await write(tx, orgUuid, member, state);
+      await record(tx, by, orgUuid, member, state, reason);
+    },
 
     /** A page of the caller's organization by email; of one address, status, person and role where they are given. */
     async list(

@@ -15,7 +15,7 @@ export interface ServiceIdentitiesDeps {
   /** Whether credentials are live. */
   liveness: Liveness;
   rbac: { roles: Pick<Rbac["roles"], "ofOrganization"> };
-  credentials: { ending: Pick<Credentials["ending"], "keysOfIdentity"> };
+  credentials: { ending: Pick<Credentials["ending"], "keysOfIdentity" | "keysOfIdentities"> };
   /** Middle of the visible prefix of tokens: `live`, or `dev` in the development profile. */
   environment: string;
 }

@@ -124,15 +124,30 @@ export async function endIdentity(tx: Tx, orgUuid: string, identityId: string, a
   return (await tx.query<{ name: string }>(sql, [orgUuid, identityId, at]))[0]?.name;
 }
 
-/** Ends every identity of an organization, with its tokens and SVIDs. */
-export async function endAllOf(tx: Tx, orgUuid: string, at: Date): Promise<void> {
+/** How many identities of an organization ended, and how much of what they had. */
+export interface EndedIdentities {
+  identities: number;
+  tokens: number;
+  svids: number;
+}
+
+/**
+ * Ends every identity of an organization, with its tokens and SVIDs, also those that are being created meanwhile: a
+ * statement waits for the requests of the identities it ends, and the next one sees what these have created.
+ */
+export async function endAllOf(tx: Tx, orgUuid: string, at: Date): Promise<EndedIdentities> {
   await tx.reauthorize();
-  const end = (table: string, column: string): Promise<object[]> =>
-    tx.query(`update ${table} set ${column} = $2 where org_uuid = $1 and ${column} is null`, [orgUuid, at]);
-  await end("service_identities", "deleted_at");
-  await end("automation_tokens", "revoked_at");
-  await tx.query("update svids set revoked_at = $2 where org_uuid = $1 and revoked_at is null and not_after > $2", [
-    orgUuid,
-    at,
-  ]);
+  const end = async (table: string, column: string, living = ""): Promise<number> => {
+    const sql = `update ${table} set ${column} = $2 where org_uuid = $1 and ${column} is null ${living}
+      returning 1 as one`;
+    return (await tx.query(sql, [orgUuid, at])).length;
+  };
+  let identities = 0;
+  for (;;) {
+    const ended = await end("service_identities", "deleted_at");
+    if (ended === 0) break;
+    identities += ended;
+  }
+  const tokens = await end("automation_tokens", "revoked_at");
+  return { identities, tokens, svids: await end("svids", "revoked_at", "and not_after > $2") };
 }
