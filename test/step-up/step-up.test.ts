@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
+import { decodeJwt } from "jose";
 import { StepUpService } from "../../gen/atrium/step_up/v1/step_up_pb.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
-import { founder, outcome, password } from "../support/people.ts";
+import { founder, outcome, password, tokenTo } from "../support/people.ts";
 
 let app: TestApp;
 let second: TestApp;
@@ -82,6 +83,22 @@ describe("step-up", () => {
     expect(outcome(await app.call("POST", "/api/auth/step-up/challenge", { body: { method: "password" } }))).toBe(
       "401 unauthorized",
     );
+  });
+
+  it("an elevated token does not outlive a session that cannot be refreshed", async () => {
+    const { email } = await founder(app);
+    await post("/api/auth/magic-link/send", { email });
+    const signedIn = await post("/api/auth/magic-link/verify", { token: await tokenTo(app, email) });
+    const { access_token: token } = signedIn.body as { access_token: string };
+    app.clock.advance(86_100_000);
+    const { challenge_id } = (await post("/api/auth/step-up/challenge", { method: "magic_link" }, token)).body;
+    const verified = await post("/api/auth/step-up/verify", { challenge_id, token: await tokenTo(app, email) }, token);
+    expect(verified.body.expires_in).toBe(300);
+    const elevated = verified.body.elevated_token as string;
+    expect(decodeJwt(elevated).exp).toBe(decodeJwt(token).exp);
+    expect((await get("/api/auth/step-up/status", elevated)).body).toMatchObject({ elevated: true });
+    app.clock.advance(300_000);
+    expect(outcome(await get("/api/auth/step-up/status", elevated))).toBe("401 unauthorized");
   });
 
   it("an Idempotency-Key applies to the challenge", async () => {

@@ -87,9 +87,11 @@ export async function markSecondFactor(tx: Tx, uuid: string, at: Date): Promise<
   await tx.query("update sessions set second_factor_at = $2 where uuid = $1", [uuid, at]);
 }
 
-/** Stores a step-up in a session, by any method. */
-export async function markStepUp(tx: Tx, uuid: string, at: Date): Promise<void> {
-  await tx.query("update sessions set step_up_at = $2 where uuid = $1", [uuid, at]);
+/** Stores a step-up in a session, by any method; returns the session's absolute end, undefined when there is none. */
+export async function markStepUp(tx: Tx, uuid: string, at: Date): Promise<Date | undefined> {
+  const sql = `update sessions set step_up_at = $2 where uuid = $1
+    returning coalesce(refresh_until, expires_at) as "absoluteEnd"`;
+  return (await tx.query<{ absoluteEnd: Date }>(sql, [uuid, at]))[0]?.absoluteEnd;
 }
 
 /** When the person last proved who they are in a session; null for never. */

@@ -2,6 +2,7 @@ import { dateOf } from "../../platform/clock.ts";
 import type { CallerContext } from "../../platform/context.ts";
 import { constantTimeEqual, hashToken } from "../../platform/crypto/opaque.ts";
 import type { Tx } from "../../platform/db/types.ts";
+import { errors } from "../../platform/errors.ts";
 import type { ServiceError } from "../../platform/errors.ts";
 import type { Standing } from "../access/index.ts";
 import { causedBy, EVENTS } from "../event-catalogue/index.ts";
@@ -44,7 +45,7 @@ export function createAttempt({ clock, events, sessions, mfa, config }: StepUpDe
     return (await mfa.codes.useTotp(tx, standing.userUuid, given)) !== undefined;
   }
 
-  /** Notes the proofs in the session, records the step-up and mints the elevated token. */
+  /** Notes the proofs in the session, records the step-up and mints the elevated token, which ends with the session. */
   async function elevate(
     tx: Tx,
     context: CallerContext,
@@ -54,7 +55,8 @@ export function createAttempt({ clock, events, sessions, mfa, config }: StepUpDe
   ): Promise<Elevated> {
     const { sessionId } = personOf(context.caller);
     const now = dateOf(clock);
-    await sessions.proofs.markStepUp(tx, sessionId, now);
+    const sessionEnd = await sessions.proofs.markStepUp(tx, sessionId, now);
+    if (sessionEnd === undefined) throw errors.unauthorized();
     if (method === "totp") await sessions.proofs.markSecondFactor(tx, sessionId, now);
     const isRecovery = answer.recovery === true && method === "totp";
     await events.emit(tx, EVENTS["step_up.verified"], {
@@ -67,7 +69,7 @@ export function createAttempt({ clock, events, sessions, mfa, config }: StepUpDe
       sessionId,
       amr: provenBy(context.caller, method, answer),
       authTime: now,
-      ttlMs: config.elevatedMs,
+      ttlMs: Math.min(config.elevatedMs, sessionEnd.getTime() - now.getTime()),
       elevated: true,
     });
     return { elevatedToken: minted.accessToken, expiresIn: minted.expiresIn };

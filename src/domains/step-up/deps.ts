@@ -1,6 +1,7 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { PasswordHasher } from "../../platform/crypto/password.ts";
 import type { Database } from "../../platform/db/types.ts";
+import type { Limiter } from "../../platform/limits/index.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Access } from "../access/index.ts";
 import type { Events } from "../event-catalogue/index.ts";
@@ -21,6 +22,8 @@ export interface StepUpDeps {
   access: Pick<Access, "standing">;
   sessions: Pick<Sessions, "proofs" | "tokens">;
   mfa: Pick<Mfa, "codes" | "budgets" | "isRequired">;
+  /** Counts mails for all instances; undefined where rate limits are off. */
+  limiter: Pick<Limiter, "take"> | undefined;
   /** Lifetimes in milliseconds. */
   config: {
     /** Public URL of the service, no trailing slash. */

@@ -13,13 +13,15 @@ export const stepUpDomain = defineDomain(
   "step-up",
   ({
     eventCatalogue: events,
-    config: { baseUrl, ttl },
+    config: { baseUrl, ttl, rateLimits },
     contexts,
+    limiter,
     ...below
   }: Ground & { eventCatalogue: Events; people: People; access: Access; sessions: Sessions; mfa: Mfa }) => {
     const stepUp = createStepUp({
       ...below,
       events,
+      limiter: rateLimits ? limiter : undefined,
       config: { baseUrl, elevatedMs: ttl.elevatedMs, stepUpMs: ttl.stepUpMs, magicLinkMs: ttl.magicLinkMs },
     });
     return { ...stepUp, services: [stepUpRpc(stepUp, contexts)] };

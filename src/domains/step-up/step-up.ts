@@ -3,8 +3,11 @@ import { dateOf } from "../../platform/clock.ts";
 import type { CallerContext } from "../../platform/context.ts";
 import { newOpaqueToken } from "../../platform/crypto/opaque.ts";
 import type { Tx } from "../../platform/db/types.ts";
+import { emailKeyOf } from "../../platform/email.ts";
 import { errors } from "../../platform/errors.ts";
 import type { ServiceError } from "../../platform/errors.ts";
+import { MAILS_PER_EMAIL } from "../../platform/limits/index.ts";
+import { certain } from "../../platform/narrow.ts";
 import { settled } from "../../platform/outcome.ts";
 import type { Standing } from "../access/index.ts";
 import { causedBy, EVENTS } from "../event-catalogue/index.ts";
@@ -16,7 +19,7 @@ import type { StepUpDeps } from "./deps.ts";
 import { stepUpMail } from "./mail.ts";
 import { demandAnyAnswer } from "./rules.ts";
 import type { StepUpAnswer } from "./rules.ts";
-import { consumeMailed, deleteOldChallenges, findChallenge, insertChallenge } from "./store.ts";
+import { consumeMailed, deleteOldChallenges, findChallenge, insertChallenge, replaceMailed } from "./store.ts";
 import type { StepUpMethod } from "./store.ts";
 
 /** A new challenge. */
@@ -28,7 +31,7 @@ export interface IssuedChallenge {
 
 /** Step-up (decisions 4.4): a new proof of who one is, for an elevated token. */
 export function createStepUp(deps: StepUpDeps) {
-  const { database, clock, random, hasher, events, people, access, mfa, config } = deps;
+  const { database, clock, random, hasher, events, people, access, mfa, limiter, config } = deps;
   const attempt = createAttempt(deps);
 
   async function standingOf(tx: Tx, caller: Caller): Promise<Standing> {
@@ -41,6 +44,15 @@ export function createStepUp(deps: StepUpDeps) {
   async function lockoutOf(caller: Caller): Promise<ServiceError | undefined> {
     const { userUuid } = personOf(caller);
     return database.transaction((tx) => mfa.budgets.refusal(tx, userUuid, "step_up"));
+  }
+
+  /**
+   * Takes one mail from the budget of the caller's address.
+   * @throws {rate_limited} when it is used up
+   */
+  async function takeFromBudget({ email }: Caller): Promise<void> {
+    const waitMs = (await limiter?.take(MAILS_PER_EMAIL, emailKeyOf(certain(email, "address of a person")))) ?? 0;
+    if (waitMs > 0) throw errors.rateLimited({ retryAfter: waitMs / 1000 });
   }
 
   /** Checks the password outside the transaction of the attempt; undefined when the challenge asks for none. */
@@ -75,9 +87,11 @@ export function createStepUp(deps: StepUpDeps) {
 
   return {
     /**
-     * Issues a challenge bound to the caller's session; with `magic_link` its token is mailed.
+     * Issues a challenge bound to the caller's session; with `magic_link` its token is mailed, and it replaces the
+     * session's unanswered ones.
      * @throws {bad_request} for `totp` when the caller has no active factor
      * @throws {too_many_attempts} while the person is locked out
+     * @throws {rate_limited} for `magic_link` when the mail budget of the address is used up
      * @throws {unavailable} for `magic_link` when mail is off
      */
     async challenge(context: CallerContext, method: StepUpMethod): Promise<IssuedChallenge> {
@@ -87,6 +101,7 @@ export function createStepUp(deps: StepUpDeps) {
       if (method === "magic_link") people.mails.demandMail();
       const lockout = await lockoutOf(caller);
       if (lockout !== undefined) return refuse(context, "step_up.challenged", lockout, { method });
+      if (method === "magic_link") await takeFromBudget(caller);
       const challengeId = random.uuid();
       const mailed = method === "magic_link" ? newOpaqueToken(random) : undefined;
       const lifeMs = mailed === undefined ? config.stepUpMs : config.magicLinkMs;
@@ -94,6 +109,7 @@ export function createStepUp(deps: StepUpDeps) {
       await context.transaction(async (tx) => {
         const standing = await standingOf(tx, caller);
         const tokenHash = mailed?.hash ?? null;
+        if (mailed !== undefined) await replaceMailed(tx, sessionId, at);
         await insertChallenge(tx, { uuid: challengeId, userUuid, sessionId, method, tokenHash, at, expiresAt });
         if (mailed !== undefined) {
           const link = { token: mailed.token, challengeId };

@@ -54,6 +54,13 @@ export async function consumeChallenge(tx: Tx, uuid: string, at: Date): Promise<
   return (await tx.query(sql, [uuid, at])).length === 1;
 }
 
+/** Uses up the open challenges by mail of a session, which a newer one replaces. */
+export async function replaceMailed(tx: Tx, sessionId: string, at: Date): Promise<void> {
+  const sql = `update step_up_challenges set consumed_at = $2
+    where session_uuid = $1 and method = 'magic_link' and consumed_at is null and expires_at > $2`;
+  await tx.query(sql, [sessionId, at]);
+}
+
 /** Uses up the open challenges by mail of a person. */
 export async function consumeMailed(tx: Tx, userUuid: string, at: Date): Promise<void> {
   const sql = `update step_up_challenges set consumed_at = $2

@@ -22,8 +22,8 @@ export const IDENTITY_CODES = {
   },
   challenge_gone: {
     status: [410],
-    meaning: "The step-up challenge was answered before.",
-    why: "A challenge can be answered once.",
+    meaning: "The step-up challenge was answered before, or replaced by a newer one.",
+    why: "A challenge can be answered once; one by mail replaces the unanswered ones of its session.",
     remedy: "Create a new challenge.",
   },
   invalid_password: {
