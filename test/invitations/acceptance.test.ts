@@ -182,10 +182,12 @@ describe("an existing person", () => {
   it("an existing person joins with their present password, and nothing else about them changes", async () => {
     const guest = await founder(app);
     const { token } = await invite(app, owner, guest.email);
-    for (const wrong of [{}, { password: "another one entirely" }, newcomer("thief")].map((body) => ({
-      ...body,
-      ...("username" in body ? { password: "stolen account 1" } : {}),
-    }))) {
+    for (const wrong of [{}, { password: "another one entirely" }, { password: "short" }, newcomer("thief")].map(
+      (body) => ({
+        ...body,
+        ...("username" in body ? { password: "stolen account 1" } : {}),
+      }),
+    )) {
       const refused = await accept({ token, ...wrong });
       expect(outcome(refused)).toBe("409 email_taken");
       expect(refused.body.message).toMatch(/present password/u);

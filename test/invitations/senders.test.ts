@@ -47,16 +47,19 @@ describe("an open invitation", () => {
     expect(event?.metadata).toMatchObject({ invitations: 1 });
   });
 
-  it("an open invitation is refused while its sender could not grant the role, and accepted afterwards", async () => {
+  it("an open invitation is refused and listed as withdrawn while its sender could not grant the role", async () => {
     const ann = await member(app, owner, 1);
-    const { token } = await invite(app, ann, address(), 1);
+    const { id, token } = await invite(app, ann, address(), 1);
     const show = async (): Promise<string> => outcome(await app.call("GET", `/api/auth/invite/${token}`));
-    expect(await show()).toBe("200");
+    expect([await show(), await statusOf(id)]).toEqual(["200", "pending"]);
     await setRole(ann, "manager");
     expect([await show(), await accept(token)]).toEqual(["404 invitation_not_found", "404 invitation_not_found"]);
+    expect(await statusOf(id)).toBe("withdrawn");
     await setRole(ann, "admin");
-    expect(await show()).toBe("200");
+    expect([await show(), await statusOf(id)]).toEqual(["200", "pending"]);
     expect(await accept(token)).toBe("200");
+    await setRole(ann, "manager");
+    expect(await statusOf(id)).toBe("accepted");
   });
 
   it("an invitation by a key counts as its maker's", async () => {

@@ -61,6 +61,17 @@ describe("organizations", () => {
     });
   });
 
+  it("a sign-up refuses a blank given name, and stores names without spaces around them", async () => {
+    const wish = { name: "Blank", email: "b@blank.test", password: "a long enough one" };
+    const refused = await post("/api/organizations", { ...wish, first_name: " \u00a0 " });
+    expect(refused.body).toMatchObject({ status: 400, code: "validation_error", errors: [{ field: "first_name" }] });
+    const { body } = await post("/api/organizations", { ...wish, first_name: " Bo ", last_name: "  " });
+    expect((await app.call("GET", "/api/profile", { token: body.access_token })).body).toMatchObject({
+      first_name: "Bo",
+      last_name: "",
+    });
+  });
+
   it("a signed-in person creates an organization without a password", async () => {
     const made = await post("/api/organizations", { name: "Second of Acme" }, token);
     expect(made.status).toBe(201);

@@ -3,6 +3,7 @@ import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { auditOf, founder, invite, member, newcomer, outcome } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
+import { runSql } from "../support/postgres.ts";
 
 let app: TestApp;
 let owner: Somebody;
@@ -65,6 +66,19 @@ describe("roles", () => {
       expect((await add(body, by)).status, JSON.stringify(body)).toBe(400);
     const many = await Promise.all(Array.from({ length: 8 }, () => add({ name: "Wanted" }, by)));
     expect(many.map(outcome).sort()).toEqual(["200", ...Array<string>(7).fill("409 role_name_taken")]);
+  });
+
+  it("an organization adds at most a thousand roles, also by concurrent requests", async () => {
+    const by = await founder(app);
+    await runSql(
+      app.databaseUrl,
+      `insert into roles (org_uuid, name, created_at)
+       select '${by.org}', 'Role ' || n, now() from generate_series(1, 998) as n`,
+    );
+    const answers = await Promise.all(Array.from({ length: 8 }, (_, at) => add({ name: `Late ${at}` }, by)));
+    expect(answers.map(outcome).sort()).toEqual(["200", "200", ...Array<string>(6).fill("409 conflict")]);
+    expect((await get("/api/roles?limit=1", by)).body.total).toBe(1_005);
+    expect((await add({ name: "Elsewhere" }, await founder(app))).status).toBe(200);
   });
 
   it("a role takes permissions of the catalogue alone", async () => {

@@ -44,9 +44,11 @@ describe("a profile", () => {
     },
   );
 
-  it("a profile refuses an empty or overlong name", async () => {
-    for (const first_name of ["", "x".repeat(101)])
-      expect(outcome(await put(owner.token, { first_name }))).toBe("400 validation_error");
+  it("a profile refuses a blank or overlong name, and stores others without spaces around them", async () => {
+    for (const first_name of ["", "   ", "\u00a0", "x".repeat(101)])
+      expect(outcome(await put(owner.token, { first_name })), first_name).toBe("400 validation_error");
+    expect((await put(owner.token, { first_name: "  Fay " })).status).toBe(200);
+    expect(await read(owner.token)).toMatchObject({ first_name: "Fay" });
   });
 
   it("people without an organization have a profile too", async () => {

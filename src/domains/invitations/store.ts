@@ -37,11 +37,13 @@ export interface NewInvitation {
   expiresAt: Date;
 }
 
-const COLUMNS = `i.uuid, i.org_uuid as "orgUuid", o.name as "orgName", i.email, i.email_key as "emailKey",
-    i.role_id as "roleId", r.name as role, i.invited_by as "invitedBy",
+/** Columns of an {@link InvitationRow} at the time `$1`; `open` is SQL for the status of an open invitation. */
+const columns = (open: string) => `i.uuid, i.org_uuid as "orgUuid", o.name as "orgName", i.email,
+    i.email_key as "emailKey", i.role_id as "roleId", r.name as role, i.invited_by as "invitedBy",
     case when i.accepted_at is not null then 'accepted' when i.ended_at is not null then i.ended_as
-      when i.expires_at <= $1 then 'expired' else 'pending' end as status,
+      when i.expires_at <= $1 then 'expired' else ${open} end as status,
     i.created_at as "createdAt", i.expires_at as "expiresAt"`;
+const COLUMNS = columns("'pending'");
 const FROM = `from invitations i join organizations o on o.uuid = i.org_uuid join roles r on r.id = i.role_id`;
 const SELECT_INVITATION = `select ${COLUMNS} ${FROM}`;
 
@@ -60,6 +62,9 @@ const GRANTABLE = `coalesce(
     (select ${GRANTED_BY_IDENTITY} from service_identities s
      where s.identity_id = i.sender_identity and s.deleted_at is null),
     ${GRANTED_BY_SCIM})`;
+
+/** As lists show them: while the sender of an invitation could not grant its role, nobody can accept it. */
+const LISTED_COLUMNS = columns(`case when ${GRANTABLE} then 'pending' else 'withdrawn' end`);
 
 /** Stores an invitation and replaces the open one of the same address. The organization must be locked. */
 export async function replaceInvitation(tx: Tx, invitation: NewInvitation): Promise<void> {
@@ -103,7 +108,7 @@ export function invitationsOf(
   const from = `${FROM} where i.org_uuid = $2 and $1::timestamptz is not null`;
   const sort = { created_at: createdAt("i."), email: byText("i.email") };
   const id = { sql: "i.uuid", type: "uuid" } as const;
-  const list = { name: "invitations", columns: COLUMNS, from, params: [at, orgUuid], id, q: ["i.email"], sort };
+  const list = { name: "invitations", columns: LISTED_COLUMNS, from, params: [at, orgUuid], id, q: ["i.email"], sort };
   return readList(database, { ...list, order: "-created_at" }, page);
 }
 

@@ -39,7 +39,8 @@ export function createSignUp(deps: LoginDeps, newOrganization: NewOrganization) 
 
   async function newPerson(request: SignUpRequest, { address }: RequestInfo): Promise<PersonToMake> {
     const email = request.email === undefined ? undefined : parseEmail(request.email);
-    const { password, firstName, lastName } = request;
+    const { password } = request;
+    const [firstName, lastName] = [request.firstName?.trim(), request.lastName?.trim()];
     if (email === undefined || !password || !firstName)
       throw errors.validation({ fields: missing({ email, password, first_name: firstName }) });
     await people.demandGoodPassword(password, { email: email.address, orgName: request.name });

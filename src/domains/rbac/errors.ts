@@ -10,6 +10,7 @@ export const rbacErrors = defineErrors({
     "A permission is not in the catalogue; see GET /api/roles/permissions.",
   ],
   roleNameTaken: [409, "role_name_taken", "The organization has a role of this name; choose another."],
+  tooManyRoles: [409, "conflict", "The organization has 1,000 roles of its own; use one of them."],
   roleImmutable: [409, "role_immutable", "A built-in role never changes; make a role of your own."],
   lastOwner: [409, "last_owner", "The organization would be left without an owner; make somebody else owner first."],
   abovePower: [403, "forbidden", "Nobody grants more than their own power."],

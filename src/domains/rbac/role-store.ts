@@ -28,6 +28,13 @@ export async function lockRole(tx: Tx, orgUuid: string, roleId: number): Promise
   return (await tx.query<RoleRow>(sql, [orgUuid, roleId]))[0];
 }
 
+/** Number of an organization's own roles. Serializes the transactions that ask for the same one. */
+export async function countOwnRoles(tx: Tx, orgUuid: string): Promise<number> {
+  await tx.query("select pg_advisory_xact_lock(hashtextextended('roles of ' || $1, 0))", [orgUuid]);
+  const sql = "select count(*)::int as count from roles where org_uuid = $1";
+  return (await tx.query<{ count: number }>(sql, [orgUuid]))[0]?.count ?? 0;
+}
+
 /** Adds a role to an organization; undefined when it has one of that name, whatever the case. */
 export async function insertRole(
   tx: Tx,

@@ -12,6 +12,9 @@ import { demandGrantable } from "./permissions.ts";
 import * as store from "./role-store.ts";
 import type { NamedRow, RoleRow } from "./role-store.ts";
 
+/** Maximum number of an organization's own roles. */
+const MAX_ROLES = 1_000;
+
 const controlCharacters = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
 /** Dependencies of roles. */
@@ -79,12 +82,14 @@ export function createRoles({ database, clock, events }: RolesDeps) {
      * @throws {permission_not_found} when a permission is not in the catalogue
      * @throws {forbidden} when the permissions go beyond the caller's own power
      * @throws {role_name_taken} when the organization has a role of the name
+     * @throws {conflict} when the organization has 1,000 roles of its own
      */
     async create(context: CallerContext, request: { name: string; permissions: readonly number[] }): Promise<NamedRow> {
       const orgUuid = callerOrg(context.caller);
       const name = readRoleName(request.name);
       return context.transaction(async (tx) => {
         const granted = await grantable(tx, context.caller, request.permissions);
+        if ((await store.countOwnRoles(tx, orgUuid)) >= MAX_ROLES) throw rbacErrors.tooManyRoles();
         const role = await store.insertRole(tx, orgUuid, name, dateOf(clock));
         if (role === undefined) throw rbacErrors.roleNameTaken();
         const permissions = await setPermissions(tx, role.id, granted);

@@ -30,6 +30,7 @@ export function createProfiles({ events, people }: ProfilesDeps) {
     /**
      * Changes the caller's names and telephone number (E.164; empty removes it).
      * @throws {forbidden} when the caller is not a person
+     * @throws {validation_error} when the given name is blank
      * @throws {invalid_phone} when the number is not E.164
      */
     async update(context: CallerContext, change: ProfileChange): Promise<void> {
@@ -37,8 +38,11 @@ export function createProfiles({ events, people }: ProfilesDeps) {
       if (userUuid === null) throw errors.forbidden();
       if (change.phone !== undefined && change.phone !== "" && !phoneForm.test(change.phone))
         throw userErrors.invalidPhone();
+      const firstName = change.firstName?.trim();
+      if (firstName === "")
+        throw errors.validation({ fields: [{ field: "first_name", code: "required", message: "is required" }] });
       await context.transaction(async (tx) => {
-        const changed = await people.describe(tx, userUuid, change);
+        const changed = await people.describe(tx, userUuid, { ...change, firstName });
         if (changed.length === 0) return;
         await events.emit(tx, EVENTS["profile.updated"], {
           by: causedBy(context),
