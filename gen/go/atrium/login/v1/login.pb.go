@@ -2491,7 +2491,7 @@ const file_atrium_login_v1_login_proto_rawDesc = "" +
 	"\x05email\x18\x01 \x01(\tB\b\xba\xbb\x18\x04\b\x01@\x02R\x05email\"]\n" +
 	"\x14ResetPasswordRequest\x12\x1c\n" +
 	"\x05token\x18\x01 \x01(\tB\x06\xba\xbb\x18\x02\b\x01R\x05token\x12'\n" +
-	"\bpassword\x18\x02 \x01(\tB\v\xba\xbb\x18\a\b\x01\x10\b\x18\x80\bR\bpassword2\xf6\x16\n" +
+	"\bpassword\x18\x02 \x01(\tB\v\xba\xbb\x18\a\b\x01\x10\b\x18\x80\bR\bpassword2\xec\x16\n" +
 	"\fLoginService\x12\xa6\x01\n" +
 	"\x05Login\x12\x1d.atrium.login.v1.LoginRequest\x1a\x1e.atrium.login.v1.LoginResponse\"^\xaa\xbb\x18\a\b\x018\x02\x88\x01\x01\xb2\xbb\x18\x02(\x01һ\x18/\n" +
 	"\fsso_required\n" +
@@ -2501,9 +2501,8 @@ const file_atrium_login_v1_login_proto_rawDesc = "" +
 	"\rSendMagicLink\x12%.atrium.login.v1.SendMagicLinkRequest\x1a&.atrium.login.v1.SendMagicLinkResponse\"?\xaa\xbb\x18\x11\b\x018\x03R\vbad_request\xb2\xbb\x18\x02(\x01\x82\xd3\xe4\x93\x02\x1e:\x01*\"\x19/api/auth/magic-link/send\x12\xc8\x01\n" +
 	"\x0fVerifyMagicLink\x12'.atrium.login.v1.VerifyMagicLinkRequest\x1a(.atrium.login.v1.VerifyMagicLinkResponse\"b\xaa\xbb\x18\x12\b\x01R\vbad_request\x88\x01\x01\xb2\xbb\x18\x02(\x01һ\x18\x1c\n" +
 	"\fsso_required\n" +
-	"\funauthorized\x82\xd3\xe4\x93\x02 :\x01*\"\x1b/api/auth/magic-link/verify\x12\xa3\x02\n" +
-	"\fAcceptInvite\x12$.atrium.login.v1.AcceptInviteRequest\x1a%.atrium.login.v1.AcceptInviteResponse\"\xc5\x01\xaa\xbb\x18\r\b\x018\x05@\x01H\x01h\x01\x88\x01\x01\xb2\xbb\x18\x1d\x1a\x19application/x-flatbuffers(\x01һ\x18m\n" +
-	"\bconflict\n" +
+	"\funauthorized\x82\xd3\xe4\x93\x02 :\x01*\"\x1b/api/auth/magic-link/verify\x12\x99\x02\n" +
+	"\fAcceptInvite\x12$.atrium.login.v1.AcceptInviteRequest\x1a%.atrium.login.v1.AcceptInviteResponse\"\xbb\x01\xaa\xbb\x18\r\b\x018\x05@\x01H\x01h\x01\x88\x01\x01\xb2\xbb\x18\x1d\x1a\x19application/x-flatbuffers(\x01һ\x18c\n" +
 	"\vemail_taken\n" +
 	"\x12invitation_expired\n" +
 	"\x14invitation_not_found\n" +
