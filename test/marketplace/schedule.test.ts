@@ -6,6 +6,7 @@ import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { openMarket } from "../support/market.ts";
 import type { Market } from "../support/market.ts";
+import { runSql } from "../support/postgres.ts";
 import { temporalServer } from "../support/temporal.ts";
 
 let app: TestApp;
@@ -56,4 +57,15 @@ it("signals without a change do not restart the schedule", async () => {
   await signal();
   await sleep(700);
   expect(offer.server.calls).toHaveLength(2);
+});
+
+it("an attempt whose app secret cannot be opened fails with a reason and follows the schedule", async () => {
+  const offer = await market.offer(() => ({ status: 200 }));
+  await runSql(app.databaseUrl, "update apps set webhook_secret = '\\x00' where app_id = $1", [offer.appId]);
+  const installId = (await offer.install()).body.install_id as string;
+  const failures = async () =>
+    (await market.read(installId)).timeline.filter(({ event }) => event === "attempt_failed");
+  await expect.poll(async () => (await failures()).length).toBe(2);
+  for (const { detail } of await failures()) expect(detail).toContain("rotate it");
+  expect(offer.server.calls).toHaveLength(0);
 });

@@ -74,6 +74,8 @@ it.each<[string, ReturnType<typeof raw>]>([
   ["a list", raw(200, "[]")],
   ["null", raw(200, "null")],
   ["10 MB", raw(200, `{"pad":"${"x".repeat(10 * 1024 * 1024)}"}`)],
+  ["in a coding that was not asked for", raw(200, "{}", { "content-encoding": "zstd" })],
+  ["in a broken coding", raw(200, "{}", { "content-encoding": "gzip" })],
   ["broken HTTP", (_, to) => void to.socket?.end("NOT HTTP\r\n\r\n")],
   ["a reset", (_, to) => void to.socket?.destroy()],
 ])("the test of a connection whose discovery document is %s says so and checks nothing else", async (_name, lie) => {

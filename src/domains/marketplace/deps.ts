@@ -2,6 +2,7 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Sealer } from "../../platform/crypto/sealed.ts";
 import type { Cursors } from "../../platform/cursors.ts";
 import type { Database } from "../../platform/db/types.ts";
+import type { Log } from "../../platform/log.ts";
 import type { GuardedClient } from "../../platform/outgoing/client.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Access } from "../access/index.ts";
@@ -13,6 +14,7 @@ import type { People } from "../people/index.ts";
 export interface MarketplaceDeps {
   database: Database;
   clock: Clock;
+  log: Log;
   cursors: Cursors;
   random: Random;
   /** Seals webhook secrets of apps with the instance key. */

@@ -57,7 +57,8 @@ export function createConfigurations({ outgoing, clock, sealer, documents }: Pro
   const grants = new AsyncLocalStorage<Grant>();
 
   async function askTokens(url: string, options: client.CustomFetchOptions): Promise<TokenResponse> {
-    const { status, body, truncated, headers } = await outgoing.request(requestOf(url, options));
+    const { status, body, truncated, unreadable, headers } = await outgoing.request(requestOf(url, options));
+    if (unreadable !== undefined) throw unreadable;
     if (status >= 500) throw new ProviderFault("token", `answered ${status}`);
     return { status, text: truncated ? "" : body.toString("utf8"), contentType: headers["content-type"] };
   }

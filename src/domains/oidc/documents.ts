@@ -33,6 +33,7 @@ export async function fetchDocument(
       timeoutMs: TIMEOUT_MS,
       maxBytes: MAX_BYTES,
     });
+    if (answer.unreadable !== undefined) throw answer.unreadable;
     if (answer.status !== 200) throw new ProviderFault(part, `answered ${answer.status}`);
     if (answer.truncated) throw new ProviderFault(part, `is larger than ${MAX_BYTES} bytes`);
     return answer;

@@ -33,6 +33,8 @@ export interface OutgoingResponse {
   body: Buffer;
   /** The body was longer. */
   truncated: boolean;
+  /** Why the body could not be decoded; it is empty then. */
+  unreadable?: OutgoingError;
   durationMs: number;
 }
 
@@ -106,12 +108,14 @@ export function createGuardedClient(options: GuardedClientOptions = {}): Guarded
     answer.body.on("error", () => undefined);
     const headers = flatten(answer.headers);
     const kept = await readBounded(answer.body, maxBytes);
-    if (request.method === "HEAD") return { status: answer.statusCode, headers, ...kept };
-    return {
-      status: answer.statusCode,
-      headers,
-      ...(await decodeBounded(kept, headers["content-encoding"] ?? "", maxBytes)),
-    };
+    const head = { status: answer.statusCode, headers };
+    if (request.method === "HEAD") return { ...head, ...kept };
+    try {
+      return { ...head, ...(await decodeBounded(kept, headers["content-encoding"] ?? "", maxBytes)) };
+    } catch (error) {
+      // The status says what became of the request, whatever the body is.
+      return { ...head, body: Buffer.alloc(0), truncated: false, unreadable: outgoingError(error) };
+    }
   }
 
   async function send(url: URL, request: OutgoingRequest, note: Note): Promise<OutgoingResponse> {

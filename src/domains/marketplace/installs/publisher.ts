@@ -35,7 +35,8 @@ const EMPTY: Body = { endpointUrl: undefined, message: "", cloudTarget: undefine
  * Parses the body of a publisher's response. A body that is malformed or too long has no effect and is noted in the
  * timeline (decisions 9.4).
  */
-function parseBody(body: Buffer, truncated: boolean): Body {
+function parseBody({ body, truncated, unreadable }: OutgoingResponse): Body {
+  if (unreadable !== undefined) return { ...EMPTY, note: "; its body could not be decoded and was not read" };
   if (truncated) return { ...EMPTY, note: "; its body was too long and was not read" };
   if (body.length === 0) return EMPTY;
   try {
@@ -58,7 +59,15 @@ function parseBody(body: Buffer, truncated: boolean): Body {
  * Creates a function that sends a request of an install to its publisher, signed with the app's webhook secret, and
  * records it for the app's administrators.
  */
-export function createPublisherClient({ database, clock, config, outgoing, sealer, organizations }: MarketplaceDeps) {
+export function createPublisherClient({
+  database,
+  clock,
+  config,
+  outgoing,
+  sealer,
+  organizations,
+  log,
+}: MarketplaceDeps) {
   async function bodyOf(install: Install, app: App, kind: InstallStepKind, eventId: string): Promise<string> {
     const orgName = await database.transaction((tx) => organizations.nameOf(tx, install.orgUuid));
     const since = install.stepSince ?? install.createdAt;
@@ -84,6 +93,16 @@ export function createPublisherClient({ database, clock, config, outgoing, seale
     });
   }
 
+  /** @throws {Error} when the app's secret was sealed with another key */
+  function secretOf({ appId, webhookSecret }: App): string {
+    try {
+      return sealer.open(webhookSecret, secretContext(appId)).toString();
+    } catch (err) {
+      log.error({ err, app_id: appId }, "the webhook secret of an app cannot be opened");
+      throw new Error("The app's webhook secret cannot be read; rotate it.", { cause: err });
+    }
+  }
+
   return async function send(
     install: Install,
     app: App,
@@ -91,10 +110,7 @@ export function createPublisherClient({ database, clock, config, outgoing, seale
     eventId: string,
   ): Promise<PublisherResponse> {
     const body = await bodyOf(install, app, kind, eventId);
-    const secret = sealer.open(app.webhookSecret, secretContext(app.appId)).toString();
     const at = dateOf(clock);
-    const timestamp = Math.floor(at.getTime() / 1000);
-    const signature = signDelivery({ id: eventId, timestamp, body, secrets: [secret] });
     const begun = performance.now();
     const record = (outcome: Pick<InstallCall, "statusCode" | "error" | "response">): Promise<void> =>
       addCall(database, install.installId, {
@@ -107,6 +123,8 @@ export function createPublisherClient({ database, clock, config, outgoing, seale
       });
     let response: OutgoingResponse;
     try {
+      const timestamp = Math.floor(at.getTime() / 1000);
+      const signature = signDelivery({ id: eventId, timestamp, body, secrets: [secretOf(app)] });
       response = await outgoing.request({
         method: "POST",
         url: app.provisionWebhook,
@@ -121,7 +139,7 @@ export function createPublisherClient({ database, clock, config, outgoing, seale
     }
     const text = response.body.toString("utf8");
     await record({ statusCode: response.status, error: null, response: text === "" ? null : text });
-    const { note, ...parsed } = parseBody(response.body, response.truncated);
+    const { note, ...parsed } = parseBody(response);
     return {
       ...parsed,
       result: resultOf(kind, response.status),
