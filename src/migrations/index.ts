@@ -64,6 +64,7 @@ import { organizationsByCreation } from "./0104-organizations-by-creation.ts";
 import { webhookSteps } from "./0105-webhook-steps.ts";
 import { svidIssuers } from "./0087-svid-issuers.ts";
 import { customerOrganizations } from "./0090-customer-organizations.ts";
+import { boughtPlans } from "./0092-bought-plans.ts";
 
 /** Every migration of every domain, in the order they run. Append only: a released migration never changes. */
 export const migrations: readonly MigrationObject[] = [
@@ -133,4 +134,5 @@ export const migrations: readonly MigrationObject[] = [
   webhookSteps,
   svidIssuers,
   customerOrganizations,
+  boughtPlans,
 ];

@@ -1,5 +1,6 @@
 import { defineEntity, p } from "@mikro-orm/postgresql";
 import { marketplaceErrors } from "../errors.ts";
+import type { PlanInterval } from "../apps/rules.ts";
 import { mayMove } from "./rules.ts";
 import type { InstallStatus, InstallStepKind } from "./rules.ts";
 
@@ -14,6 +15,11 @@ export const installSchema = defineEntity({
     status: p.text().$type<InstallStatus>(),
     deploymentMode: p.text(),
     planId: p.text(),
+    /** The plan as it was bought; null where the app no longer had it when these columns were added. */
+    planName: p.text().nullable(),
+    planPriceCents: p.integer().nullable(),
+    planCurrency: p.text().nullable(),
+    planInterval: p.text().$type<PlanInterval>().nullable(),
     quantity: p.integer(),
     endpointUrl: p.text().nullable(),
     paymentSource: p.text(),

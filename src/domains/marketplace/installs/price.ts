@@ -1,9 +1,11 @@
+import type { EntityManager } from "@mikro-orm/postgresql";
 import { callerOrg } from "../../../platform/caller.ts";
 import type { CallerContext } from "../../../platform/context.ts";
 import type { Database, Tx } from "../../../platform/db/types.ts";
 import type { PlanInterval } from "../apps/rules.ts";
 import { appById } from "../apps/store.ts";
 import { marketplaceErrors } from "../errors.ts";
+import type { Install } from "./entities.ts";
 import { installById } from "./store.ts";
 
 /** What an install costs in each period. */
@@ -16,20 +18,35 @@ export interface InstallPrice {
   interval: PlanInterval;
 }
 
-/** Creates a function that returns what a live install of the caller's organization costs, by the plan of its app. */
+/** What a live install costs, by the plan as it was bought; undefined when its plan is unknown. */
+async function priceOf(em: EntityManager, install: Install): Promise<Omit<InstallPrice, "quantity"> | undefined> {
+  const { planId, planPriceCents, planCurrency, planInterval } = install;
+  if (typeof planPriceCents === "number" && planCurrency && planInterval)
+    return { currency: planCurrency, unitAmountCents: planPriceCents, interval: planInterval };
+  // An instance of an earlier version stored the id of the plan alone.
+  const app = await appById(em, install.appId);
+  const plan = app?.plans.find(({ plan_id: id }) => id === planId);
+  if (app === null || plan === undefined) return undefined;
+  return { currency: app.currency, unitAmountCents: plan.price_cents, interval: plan.interval };
+}
+
+/** Creates a function that returns what a live install of the caller's organization costs. */
 export function createInstallPrice(database: Pick<Database, "read">) {
-  /** @throws {install_not_found} when the organization has no such install, or it has ended */
+  /**
+   * @throws {install_not_found} when the organization has no such install, or it has ended
+   * @throws {invalid_plan} when its plan is unknown
+   */
   return ({ caller }: CallerContext, installId: string): Promise<InstallPrice> =>
     database.read(async (em) => {
       const install = await installById(em, installId);
       const live = install !== null && ["provisioning", "active", "suspended"].includes(install.status);
       if (!live || install.orgUuid !== callerOrg(caller)) throw marketplaceErrors.installNotFound();
-      const app = await appById(em, install.appId);
-      const plan = app?.plans.find(({ plan_id: id }) => id === install.planId);
-      // The publisher has taken the plan out of the app.
-      if (app === null || plan === undefined) throw marketplaceErrors.installNotFound();
-      const { price_cents: unitAmountCents, interval } = plan;
-      return { currency: app.currency, unitAmountCents, quantity: install.quantity, interval };
+      const price = await priceOf(em, install);
+      if (price === undefined)
+        throw marketplaceErrors.invalidPlan({
+          message: "The app no longer has the plan of this install; uninstall it and choose another plan.",
+        });
+      return { ...price, quantity: install.quantity };
     });
 }
 
