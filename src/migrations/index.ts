@@ -65,6 +65,7 @@ import { webhookSteps } from "./0105-webhook-steps.ts";
 import { svidIssuers } from "./0087-svid-issuers.ts";
 import { customerOrganizations } from "./0090-customer-organizations.ts";
 import { boughtPlans } from "./0092-bought-plans.ts";
+import { endedCloudTargets } from "./0093-ended-cloud-targets.ts";
 
 /** Every migration of every domain, in the order they run. Append only: a released migration never changes. */
 export const migrations: readonly MigrationObject[] = [
@@ -135,4 +136,5 @@ export const migrations: readonly MigrationObject[] = [
   svidIssuers,
   customerOrganizations,
   boughtPlans,
+  endedCloudTargets,
 ];

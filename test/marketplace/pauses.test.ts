@@ -164,6 +164,13 @@ describe("the cloud target", () => {
     expect(await targetsOf(installId, "?status=revoked&limit=200")).toHaveLength(1);
   });
 
+  it("the cloud target is revoked when the publisher answers that the install is removed", async () => {
+    const { installId } = await singleTenant({ provider: "aws", region: "eu-central-1" });
+    must(await app.call("DELETE", `/api/installs/${installId}`, { token: market.buyer }));
+    await market.until(installId, "deprovisioned");
+    expect(await targetsOf(installId)).toMatchObject([{ status: "revoked" }]);
+  });
+
   it.each([
     [null],
     ["aws"],

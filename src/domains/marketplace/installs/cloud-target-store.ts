@@ -34,6 +34,13 @@ export async function insertCloudTarget(
   );
 }
 
+/** Revokes the cloud target of a locked install that has ended, if it has one. */
+export async function endCloudTarget(tx: Tx, installId: string): Promise<void> {
+  await tx.query("update cloud_targets set status = 'revoked' where install_id = $1 and status = 'active'", [
+    installId,
+  ]);
+}
+
 /** Cloud targets of every organization, newest first. */
 export function cloudTargets(
   database: Pick<Database, "prepared">,
@@ -47,14 +54,21 @@ export function cloudTargets(
   return readList(database, { ...list, sort: { created_at: createdAt() }, order: "-created_at" }, page);
 }
 
-/** Revokes a cloud target and returns it, with whether it was active; undefined for an unknown one. */
+/**
+ * Revokes a cloud target and returns it, with whether it was active; undefined for an unknown one. Locks its install
+ * first, as the end of an install does.
+ */
 export async function revokeTarget(
   tx: Tx,
   targetId: string,
 ): Promise<{ target: CloudTargetRow; wasActive: boolean } | undefined> {
   const [row] = await tx.query<CloudTargetRow & { wasActive: boolean }>(
-    `with before as (
-       select target_id as id, status = 'active' as was_active from cloud_targets where target_id = $1 for update)
+    `with install as materialized (
+       select i.install_id from installs i join cloud_targets t using (install_id)
+       where t.target_id = $1 for update of i),
+     before as (
+       select target_id as id, status = 'active' as was_active from cloud_targets
+       where target_id = $1 and install_id in (select install_id from install) for update)
      update cloud_targets set status = 'revoked' from before where target_id = before.id
      returning ${columns}, before.was_active as "wasActive"`,
     [targetId],

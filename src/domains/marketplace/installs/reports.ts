@@ -7,7 +7,7 @@ import { appById } from "../apps/store.ts";
 import type { MarketplaceDeps } from "../deps.ts";
 import { secretContext } from "../deps.ts";
 import { marketplaceErrors } from "../errors.ts";
-import { insertCloudTarget } from "./cloud-target-store.ts";
+import { endCloudTarget, insertCloudTarget } from "./cloud-target-store.ts";
 import type { Install } from "./entities.ts";
 import type { InstallView } from "./read-install.ts";
 import { byPublisher, emitChanged, recordInstallEvent } from "./record.ts";
@@ -49,6 +49,7 @@ export function createReports(deps: MarketplaceDeps) {
     }
     if (status === "deprovisioning" && report.status === "deprovisioned") {
       install.finishDeprovisioning(at);
+      await endCloudTarget(tx, installId);
       await addTimeline(tx, installId, at, "deprovisioned", report.message || "reported by the publisher");
       return "install.deprovisioned";
     }

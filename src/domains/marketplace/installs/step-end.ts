@@ -1,7 +1,7 @@
 import { dateOf } from "../../../platform/clock.ts";
 import type { Tx } from "../../../platform/db/types.ts";
 import type { MarketplaceDeps } from "../deps.ts";
-import { insertCloudTarget } from "./cloud-target-store.ts";
+import { endCloudTarget, insertCloudTarget } from "./cloud-target-store.ts";
 import type { Install } from "./entities.ts";
 import type { PublisherResponse } from "./publisher.ts";
 import { byPublisher, recordInstallEvent } from "./record.ts";
@@ -25,6 +25,7 @@ export function createStepEnd(deps: Pick<MarketplaceDeps, "clock" | "random" | "
         await recordInstallEvent(deps, tx, "install.active", byPublisher, install);
       } else if (kind === "deprovision") {
         install.finishDeprovisioning(at);
+        await endCloudTarget(tx, installId);
         await addTimeline(tx, installId, at, "deprovisioned", detail);
         await recordInstallEvent(deps, tx, "install.deprovisioned", byPublisher, install);
       } else {
@@ -42,6 +43,7 @@ export function createStepEnd(deps: Pick<MarketplaceDeps, "clock" | "random" | "
         await recordInstallEvent(deps, tx, "install.failed", byPublisher, install);
       } else if (kind === "deprovision") {
         install.finishDeprovisioning(at);
+        await endCloudTarget(tx, installId);
         await addTimeline(tx, installId, at, "forced", reason);
         await addTimeline(tx, installId, at, "deprovisioned", "given up waiting for the publisher");
         await recordInstallEvent(deps, tx, "install.deprovisioned", byPublisher, install);
