@@ -7,6 +7,7 @@ import { callerOrg } from "../../platform/caller.ts";
 import type { RequestContexts } from "../../platform/context.ts";
 import { pageOf } from "../../platform/db/paging.ts";
 import { printStatistics } from "../../platform/statistics.ts";
+import { administers } from "../access/index.ts";
 import type { App } from "./apps/entities.ts";
 import { printApp, printGrant, printListing } from "./apps/print.ts";
 import type { PlanInterval } from "./apps/rules.ts";
@@ -70,9 +71,10 @@ export function publisherRpc(
     },
     async listApps(request, call) {
       const page = pageOf(request);
-      const orgUuid = callerOrg(contexts.authenticated(call).caller);
-      const { apps: found, ...total } = await apps.list({ orgUuid, status: request.status }, page);
-      return { data: found.map(({ app, publisher }) => printApp(app, publisher, true)), ...total, ...page };
+      const { caller } = contexts.authenticated(call);
+      const { apps: found, ...total } = await apps.list({ orgUuid: callerOrg(caller), status: request.status }, page);
+      const data = found.map(({ app, publisher }) => printApp(app, publisher, administers(caller, app)));
+      return { data, ...total, ...page };
     },
     async listAllApps(request) {
       const page = pageOf(request);

@@ -1,4 +1,5 @@
 import type { CallerContext } from "../../../platform/context.ts";
+import { administers } from "../../access/index.ts";
 import type { MarketplaceDeps } from "../deps.ts";
 import { marketplaceErrors } from "../errors.ts";
 import { searchCatalogue, wholeCatalogue } from "./catalogue-store.ts";
@@ -21,14 +22,16 @@ export function createCatalogue({ database, organizations }: Pick<MarketplaceDep
     },
 
     /**
-     * One app with the name of its publisher. Only owners and platform admins see an app that is not published.
+     * One app with the name of its publisher, and whether the caller administers it. Only they, members of the
+     * publishing organization and platform admins see an app that is not published.
      * @throws {app_not_found} when there is no such app, or the caller may not see it
      */
     async detail({ caller }: CallerContext, slug: string): Promise<{ app: App; publisher: string; isOwner: boolean }> {
       const app = await database.read((em) => appBySlug(em, slug));
       if (app === null) throw marketplaceErrors.appNotFound();
-      const isOwner = caller.isPlatformAdmin || caller.orgUuid === app.orgUuid || caller.appAdmin.includes(app.appId);
-      if (app.status !== "published" && !isOwner) throw marketplaceErrors.appNotFound();
+      const isOwner = administers(caller, app);
+      if (app.status !== "published" && !isOwner && caller.orgUuid !== app.orgUuid)
+        throw marketplaceErrors.appNotFound();
       const nameOf = await organizations.namesOf([app.orgUuid]);
       return { app, publisher: nameOf(app.orgUuid), isOwner };
     },
