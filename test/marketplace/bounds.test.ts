@@ -106,7 +106,7 @@ it("an install whose app is archived meanwhile is refused", async () => {
   expect(must(await app.call("GET", "/api/installs", { token: buyer.token })).total).toBe(0);
 });
 
-it("a timeline keeps its newest 200 entries", async () => {
+it("a timeline keeps its newest 200 entries and those that statistics count", async () => {
   const { appId, slug } = await publish(app, seller, {}, admin);
   const buyer = await founder(app);
   const { install_id: installId } = must(
@@ -124,5 +124,8 @@ it("a timeline keeps its newest 200 entries", async () => {
   const { timeline } = must(await app.call("GET", `/api/installs/${installId}`, { token: buyer.token })) as {
     timeline: { event: string; detail: string }[];
   };
-  expect([timeline.length, timeline[0]?.detail, timeline.at(-1)?.event]).toEqual([200, "102", "suspended"]);
+  expect([timeline.length, timeline[1]?.detail, timeline.at(-1)?.event]).toEqual([201, "102", "suspended"]);
+  app.clock.advance(1_000);
+  const { data } = must(await app.call("GET", appPath(appId, "/stats"), { token: seller }));
+  expect(data.at(-1)).toMatchObject({ requested: 1 });
 });

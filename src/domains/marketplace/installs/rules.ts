@@ -42,5 +42,13 @@ export type TimelineEvent =
   | "deprovisioned"
   | "notice_failed";
 
+/** Entries that the statistics of an app count; an install has at most one of each. */
+export const COUNTED_EVENTS = [
+  "requested",
+  "active",
+  "failed",
+  "deprovisioned",
+] as const satisfies readonly TimelineEvent[];
+
 /** Message of the errors on an install whose organization was deleted and that is not yet being deprovisioned. */
 export const ORGANIZATION_DELETED = "The organization that installed the app was deleted.";

@@ -1,9 +1,10 @@
 import type { EntityManager } from "@mikro-orm/postgresql";
 import type { Tx } from "../../../platform/db/types.ts";
 import { Install } from "./entities.ts";
+import { COUNTED_EVENTS } from "./rules.ts";
 import type { TimelineEvent } from "./rules.ts";
 
-/** Entries of a timeline that are kept, the newest. */
+/** Entries of a timeline that are kept, the newest; those that statistics count stay beyond them. */
 const MAX_ENTRIES = 200;
 /** Characters of an entry that are kept. */
 const MAX_DETAIL = 1_000;
@@ -44,7 +45,7 @@ export async function addTimeline(
 ): Promise<void> {
   const sql = `with line as (insert into install_timeline (install_id, at, event, detail, next_attempt_at, app_id)
       values ($1, $2, $3, $4, $5, (select app_id from installs where install_id = $1)))
-    delete from install_timeline where install_id = $1 and id <= (
+    delete from install_timeline where install_id = $1 and event <> all ('{${COUNTED_EVENTS.join(",")}}') and id <= (
       select id from install_timeline where install_id = $1 order by id desc offset ${MAX_ENTRIES - 1} limit 1)`;
   await tx.query(sql, [installId, at, event, detail.slice(0, MAX_DETAIL), nextAttemptAt ?? null]);
 }
