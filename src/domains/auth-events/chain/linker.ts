@@ -14,7 +14,7 @@ import type { Heads } from "./heads.ts";
 
 /** Events linked by one transaction. */
 const BATCH = 1_000;
-/** Chains of one run. */
+/** Chains of one run; the next run continues after them. */
 const CHAINS = 200;
 const POLL_MS = 1_000;
 
@@ -45,6 +45,8 @@ export interface Linker {
 export function createLinker({ database: { background: database }, clock, ...deps }: LinkerDeps, heads: Heads): Linker {
   const { log } = deps;
   const broken = new Set<string>();
+  /** Where the walk over the chains continues, null at its start, and whether a chain before it may have more. */
+  let walk = { after: null as string | null, hasMore: false };
 
   /**
    * Links one batch. With `patient` it waits for other instances, and signs the head again when its key is no longer
@@ -98,10 +100,14 @@ export function createLinker({ database: { background: database }, clock, ...dep
     );
   }
 
-  /** Links one batch of each chain with pending events; true when a chain may have more. */
+  /**
+   * Links one batch of each of the next chains with pending events; true when there are chains after them, or at the
+   * end of the walk when a chain may have more.
+   */
   async function linkPending({ signal }: { signal: AbortSignal }): Promise<boolean> {
-    let hasMore = false;
-    for (const key of await store.pendingChains(database, CHAINS)) {
+    const keys = await store.pendingChains(database, walk.after, CHAINS);
+    let { hasMore } = walk;
+    for (const key of keys) {
       if (signal.aborted) return false;
       const linked = await linkBatch(key, false).catch((error: unknown) => {
         if (isAway(error)) throw error;
@@ -111,7 +117,9 @@ export function createLinker({ database: { background: database }, clock, ...dep
       hasMore ||= linked === BATCH;
       if (linked === "broken") reportBroken(key);
     }
-    return hasMore;
+    const last = keys.length === CHAINS ? keys.at(-1) : undefined;
+    walk = last === undefined ? { after: null, hasMore: false } : { after: last, hasMore };
+    return last !== undefined || hasMore;
   }
 
   /** Logs a broken chain once. */

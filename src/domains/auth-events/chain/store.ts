@@ -70,15 +70,17 @@ export async function pendingEvents(
   return rows.map((row) => ({ sequence: row.sequence, event: row.event_id === null ? undefined : toRecord(row) }));
 }
 
-/** Chains that have events to link. */
-export async function pendingChains(database: Database, limit: number): Promise<string[]> {
+/** Chains that have events to link, in order, after one of them (null: from the first). */
+export async function pendingChains(database: Database, after: string | null, limit: number): Promise<string[]> {
   const sql = `with recursive key as (
-      (select org_key from audit_pending order by org_key limit 1)
+      (select org_key from audit_pending ${after === null ? "" : "where org_key > $2"} order by org_key limit 1)
       union all
       select (select org_key from audit_pending where org_key > key.org_key order by org_key limit 1)
       from key where key.org_key is not null
     ) select org_key from key where org_key is not null limit $1`;
-  return (await database.prepared<{ org_key: string }>("audit_pending_chains", sql, [limit])).map((row) => row.org_key);
+  const name = after === null ? "audit_pending_chains" : "audit_pending_chains_after";
+  const params = after === null ? [limit] : [limit, after];
+  return (await database.prepared<{ org_key: string }>(name, sql, params)).map((row) => row.org_key);
 }
 
 /** The head of a chain; undefined while it is empty. */
