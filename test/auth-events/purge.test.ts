@@ -76,6 +76,25 @@ describe("a purge", () => {
     expect((await proof(by)).problem).toMatchObject({ eventId: young?.event_id });
   });
 
+  it("a purge that fails half way has recorded what it removed", async () => {
+    const by = await founder(app);
+    await seedEvents(app.databaseUrl, { orgUuid: by.org, events: 5_001, from: ago(100) });
+    await sql(`create function refused_removal() returns trigger language plpgsql as $$ begin
+      if (select count(*) from audit_links where org_key = '${by.org}' and purged_at is not null) >= 5000
+      then raise exception 'refused'; end if; return null; end $$`);
+    await sql("create trigger refused before delete on audit_events execute function refused_removal()");
+    expect((await purge(by)).status).toBe(500);
+    await sql("drop trigger refused on audit_events");
+    const recorded = async () =>
+      (
+        await app.call("GET", `/api/organizations/${by.org}/audit-events?type=audit.purged`, { token: by.token })
+      ).body.data.map(({ metadata }: { metadata: { purged: number } }) => metadata.purged);
+    expect(await recorded()).toEqual([5_000]);
+    expect((await purge(by)).body).toEqual({ purged: 1 });
+    expect(await recorded()).toEqual([1, 5_000]);
+    expect(await verify(by)).toMatchObject({ valid: true, purged: 5_001 });
+  });
+
   it("the application's role cannot purge more than the retention period allows", async () => {
     const by = await founder(app);
     await seedEvents(app.databaseUrl, { orgUuid: by.org, events: 5, from: ago(80) });
@@ -112,6 +131,18 @@ describe("a purge", () => {
       token: by.token,
     });
     expect(noted.body.data[0]).toMatchObject({ actor: { type: "system", id: null, email: null }, user_uuid: null });
+  });
+
+  it("a purge of a log whose chain does not verify is refused and removes nothing", async () => {
+    const by = await founder(app);
+    await seedEvents(app.databaseUrl, { orgUuid: by.org, events: 3, from: ago(100) });
+    await verify(by);
+    await sql("update audit_heads set seal = '\\x00' where org_key = $1", [by.org]);
+    expect(await purge(by)).toMatchObject({
+      status: 409,
+      body: { code: "conflict", message: expect.stringContaining("does not verify") },
+    });
+    expect(await total(by, `?to=${ago(90).toISOString()}`)).toBe(3);
   });
 });
 

@@ -2,12 +2,13 @@ import type { Clock } from "../../../platform/clock.ts";
 import { dateOf } from "../../../platform/clock.ts";
 import type { CallerContext } from "../../../platform/context.ts";
 import { isAway } from "../../../platform/db/failure.ts";
-import type { Database } from "../../../platform/db/types.ts";
+import type { Database, Tx } from "../../../platform/db/types.ts";
 import type { Log } from "../../../platform/log.ts";
 import * as store from "./store.ts";
 import { bySystem, causedBy, EVENTS } from "../../event-catalogue/index.ts";
 import type { Cause, Events } from "../../event-catalogue/index.ts";
 import type { Linker } from "./linker.ts";
+import { auditErrors } from "../errors.ts";
 import { SHORTEST_RETENTION_MS } from "../rules.ts";
 
 /** Events removed by one transaction, and chains read by one statement. */
@@ -27,19 +28,28 @@ export interface PurgeDeps {
 export function createPurge({ database, clock, log, events }: PurgeDeps, linker: Linker) {
   let next = { at: 0, after: "" };
 
+  /** Removes one batch, and records it in the same transaction: what was removed before a failure is on record. */
+  async function purgeBatch(tx: Tx, orgUuid: string | null, by: Cause): Promise<number> {
+    const purged = await store.purgeOld(tx, orgUuid, BATCH);
+    const event = { by, orgUuid, resourceId: orgUuid ?? undefined, metadata: { purged } };
+    if (purged > 0) await events.emit(tx, EVENTS["audit.purged"], event);
+    return purged;
+  }
+
+  /** @throws {conflict} when the end of the chain was not signed by this service */
   async function purge(orgUuid: string | null, by: Cause, run: Pick<Database, "transaction">): Promise<number> {
-    if (!(await linker.linkAll(orgUuid))) return 0;
+    if (!(await linker.linkAll(orgUuid))) throw auditErrors.brokenChain();
     let total = 0;
-    for (let removed = BATCH; removed > 0; total += removed) {
-      removed = await run.transaction((tx) => store.purgeOld(tx, orgUuid, BATCH));
-    }
-    const event = { by, orgUuid, resourceId: orgUuid ?? undefined, metadata: { purged: total } };
-    if (total > 0) await run.transaction((tx) => events.emit(tx, EVENTS["audit.purged"], event));
+    for (let removed = BATCH; removed > 0; total += removed)
+      removed = await run.transaction((tx) => purgeBatch(tx, orgUuid, by));
     return total;
   }
 
   return {
-    /** Removes events older than an organization's retention period; returns how many. */
+    /**
+     * Removes events older than an organization's retention period; returns how many.
+     * @throws {conflict} when the chain of the log does not verify
+     */
     purge: (context: CallerContext, orgUuid: string): Promise<number> => purge(orgUuid, causedBy(context), context),
 
     /**
