@@ -18,8 +18,8 @@ import { parseRange } from "../rules.ts";
 /** Events read at a time, and characters sent at a time: an export keeps no more in memory. */
 const PAGE = 500;
 const CHUNK = 64 * 1024;
-/** Links read at a time where their events are not needed. */
-const LINKS = 10_000;
+/** Links read at a time where their events are not needed: they are hashed without a pause. */
+const LINKS = 1_000;
 
 /** Which events to export. */
 export interface ExportQuery {
@@ -141,7 +141,6 @@ export function createExport({ database, clock, events }: ExportDeps, linker: Li
       const ours = await linker.linkAll(owner);
       const head = ours ? await database.transaction((tx) => store.headOf(tx, key)) : undefined;
       const span = await store.spanOf(database, key, range.from, range.to, head?.position);
-      const end = span === undefined ? undefined : await headAt(key, owner, span.last, head);
       const [from, to] = [range.from?.toISOString() ?? null, range.to?.toISOString() ?? null];
       const metadata = { format: name, from, to };
       if (!headOnly)
@@ -154,22 +153,29 @@ export function createExport({ database, clock, events }: ExportDeps, linker: Li
           }),
         );
       const rows = span === undefined ? none() : exported(key, owner, span, range);
+      const summary = async (total: number): Promise<ExportSummary> => {
+        const end = span === undefined ? undefined : await headAt(key, owner, span.last, head);
+        return { total, from, to, head: printHead(end) };
+      };
       const day = dateOf(clock).toISOString().slice(0, 10);
       return {
         contentType: format.contentType,
         fileName: `audit-events-${owner}-${day}.${format.extension}`,
-        chunks: chunked(written(format, rows, (total) => ({ total, from, to, head: printHead(end) }))),
+        chunks: chunked(written(format, rows, summary)),
       };
     },
   };
 }
 
-/** The text of an export, event by event; one event is held back so that the last one is known. */
+/**
+ * The text of an export, event by event; one event is held back so that the last one is known. The summary, which may
+ * take long, follows the other events; undefined in their place asks to send what there is.
+ */
 async function* written(
   format: ExportFormat,
   rows: AsyncIterable<ExportedEvent>,
-  summary: (total: number) => ExportSummary,
-): AsyncGenerator<string> {
+  summarize: (total: number) => Promise<ExportSummary>,
+): AsyncGenerator<string | undefined> {
   yield format.open;
   let total = 0;
   let held: ExportedEvent | undefined;
@@ -178,15 +184,17 @@ async function* written(
     held = row;
     total++;
   }
-  if (held !== undefined) yield format.row(held, total === 1, summary(total));
-  yield format.close(summary(total));
+  yield undefined;
+  const summary = format.hasSummary ? await summarize(total) : undefined;
+  if (held !== undefined) yield format.row(held, total === 1, summary);
+  if (summary !== undefined) yield format.close(summary);
 }
 
-async function* chunked(texts: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
+async function* chunked(texts: AsyncIterable<string | undefined>): AsyncGenerator<Uint8Array> {
   let waiting = "";
   for await (const text of texts) {
-    waiting += text;
-    if (waiting.length < CHUNK) continue;
+    waiting += text ?? "";
+    if (text !== undefined && waiting.length < CHUNK) continue;
     yield Buffer.from(waiting, "utf8");
     waiting = "";
   }

@@ -1,10 +1,14 @@
 import type { ExportedEvent, ExportSummary } from "../../../audit-proof/index.ts";
 
-/** A file format: `open`, then a `row` for each event (with `last` for the final one), then `close`. */
+/**
+ * A file format: `open`, then a `row` for each event, then `close`. One that has a summary gets it as `last` with the
+ * final event.
+ */
 export interface ExportFormat {
   contentType: string;
   extension: string;
   open: string;
+  hasSummary: boolean;
   row(event: ExportedEvent, first: boolean, last: ExportSummary | undefined): string;
   close(summary: ExportSummary): string;
 }
@@ -29,6 +33,7 @@ const json: ExportFormat = {
   contentType: "application/json",
   extension: "json",
   open: '{"data":[\n',
+  hasSummary: true,
   row: (event, first) => `${first ? "" : ",\n"}${line(event)}`,
   close: ({ total, from, to, head }) => `\n],${JSON.stringify({ total, from, to, head }).slice(1)}\n`,
 };
@@ -38,6 +43,7 @@ const ndjson: ExportFormat = {
   contentType: "application/x-ndjson",
   extension: "ndjson",
   open: "",
+  hasSummary: true,
   row: (event, _first, last) => `${line(last === undefined ? event : { ...event, export: last })}\n`,
   close: () => "",
 };
@@ -47,6 +53,7 @@ const csv: ExportFormat = {
   contentType: "text/csv; charset=utf-8",
   extension: "csv",
   open: `${columns.join(",")}\r\n`,
+  hasSummary: false,
   row: (event) => `${columns.map((name) => cell(event[name])).join(",")}\r\n`,
   close: () => "",
 };
