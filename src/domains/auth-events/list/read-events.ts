@@ -4,6 +4,7 @@ import { pageOf } from "../../../platform/db/paging.ts";
 import type { Total } from "../../../platform/db/total.ts";
 import type { CallerContext } from "../../../platform/context.ts";
 import type { Database } from "../../../platform/db/types.ts";
+import { canonicalAddress } from "../../../platform/outgoing/address.ts";
 import { auditErrors } from "../errors.ts";
 import { isAuditEventType, isAuthEventType } from "../../event-catalogue/index.ts";
 import type { AuditRecord } from "../../audit-record/index.ts";
@@ -27,6 +28,7 @@ export interface EventQuery {
   /** Default 50. */
   limit?: number | undefined;
   offset?: number | undefined;
+  /** In any notation. */
   ipAddress?: string | undefined;
   eventId?: string | undefined;
   /** Id or email. */
@@ -77,7 +79,7 @@ export function createReadEvents(deps: ReadEventsDeps) {
     }
     const outcome = given(query.outcome);
     const searched = {
-      ipAddress: given(query.ipAddress),
+      ipAddress: addressOf(given(query.ipAddress)),
       eventId: given(query.eventId)?.toLowerCase(),
       actor: given(query.actor),
       q: given(query.q),
@@ -109,6 +111,11 @@ export function createReadEvents(deps: ReadEventsDeps) {
       return event;
     },
   };
+}
+
+/** An address in the form in which events have theirs. */
+function addressOf(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : (canonicalAddress(text) ?? text);
 }
 
 function given(value: string | undefined): string | undefined {
