@@ -32,7 +32,8 @@ export async function verifyAudit({ file, jwks, folders, say, complain }: Verify
     );
     const result = await verifyExport(createReadStream(find(file), "utf8"), keys);
     say(describe(result));
-    return result.problem === null ? 0 : 1;
+    if (result.problem !== null) return 1;
+    return result.missingKey === null ? 0 : 2;
   } catch (error) {
     complain(`atrium: ${(error as Error).message}`);
     return 2;
@@ -47,7 +48,7 @@ async function fetched(url: string): Promise<string> {
   return response.text();
 }
 
-function describe({ events, purged, outside, problem, head }: ProofResult): string {
+function describe({ events, purged, outside, problem, missingKey, head }: ProofResult): string {
   if (problem !== null) {
     const where =
       problem.eventId === null
@@ -55,6 +56,8 @@ function describe({ events, purged, outside, problem, head }: ProofResult): stri
         : `event ${problem.eventId}${problem.sequence === null ? "" : ` (number ${problem.sequence})`}: `;
     return `NOT VALID: ${where}${problem.message}`;
   }
+  if (missingKey !== null)
+    return `Intact, but the signature cannot be checked: key ${missingKey} is no longer published.`;
   if (head === null) return "Valid: the export has no events.";
   const left = [purged > 0 ? `${purged} purged` : "", outside > 0 ? `${outside} outside its times` : ""].filter(
     (text) => text !== "",

@@ -5,13 +5,15 @@ import type { ProofKey } from "./keys.ts";
 /** Events may be purged at this age and no sooner (decisions 5). */
 const SHORTEST_RETENTION_MS = 90 * 86_400_000;
 
-/** Result of the verification of an export; `problem` is null when it is valid. */
+/** Result of the verification of an export: it is valid when neither `problem` nor `missingKey` is set. */
 export interface ProofResult {
   events: number;
   /** Links without events in the file: purged, or outside its times. */
   purged: number;
   outside: number;
   problem: { eventId: string | null; sequence: number | null; message: string } | null;
+  /** The key that signed the head, where the key set does not have it: the chain is intact, its signature unchecked. */
+  missingKey: string | null;
   head: ExportSummary["head"];
 }
 
@@ -24,7 +26,7 @@ type Missing = Pick<ExportedGap, "event_id" | "sequence" | "created_at" | "purge
  * memory.
  */
 export function createProof(keys: ReadonlyMap<string, ProofKey>) {
-  const result: ProofResult = { events: 0, purged: 0, outside: 0, problem: null, head: null };
+  const result: ProofResult = { events: 0, purged: 0, outside: 0, problem: null, missingKey: null, head: null };
   const missing: Missing[] = [];
   let owner: string | null = null;
   let last: { sequence: number; hash: string } | undefined;
@@ -69,7 +71,10 @@ export function createProof(keys: ReadonlyMap<string, ProofKey>) {
         `the file ends with number ${last?.sequence ?? 0}, its signed head is number ${head.sequence}: ` +
           "events at its end were taken out or put in",
       );
-    if (key === undefined) return fail(null, `the key set has no key ${head.kid}, which signed the head`);
+    if (key === undefined) {
+      result.missingKey = head.kid;
+      return;
+    }
     const facts = { org_uuid: owner, sequence: head.sequence, hash: head.hash, at: head.at };
     if (!(await key.verify(head.signature, headText(facts))))
       fail(null, "the signature of the head is not that of its key");

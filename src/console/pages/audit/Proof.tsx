@@ -13,7 +13,7 @@ import { plural } from "../../widgets/words.ts";
 import style from "./Audit.module.css";
 
 interface Outcome {
-  valid: boolean;
+  kind: "good" | "warn" | "bad";
   message: string;
   requestId?: string | undefined;
 }
@@ -30,7 +30,7 @@ export function Proof() {
     const answer = await verify.run({ orgUuid });
     if (answer === undefined) return;
     setOutcome({
-      valid: answer.valid,
+      kind: answer.valid ? "good" : "bad",
       message: answer.valid
         ? `Valid: ${plural(answer.events, "event")}, checked by the service.`
         : `Not valid: the chain is broken at event ${answer.firstBrokenEventId ?? "unknown"}.`,
@@ -51,7 +51,7 @@ export function Proof() {
       setOutcome(wordsOf(await verifyExport(textOf(log), keys)));
     } catch (error) {
       const isOwn = error instanceof Error && error.name === "Error";
-      setOutcome({ valid: false, ...(isOwn ? { message: `Not valid: ${error.message}.` } : failureOf(error)) });
+      setOutcome({ kind: "bad", ...(isOwn ? { message: `Not valid: ${error.message}.` } : failureOf(error)) });
     } finally {
       setBusy(false);
     }
@@ -82,7 +82,7 @@ export function Proof() {
       {verify.failure !== undefined && <FailureNotice failure={verify.failure} />}
       {outcome !== undefined && (
         <div role="status">
-          <Notice kind={outcome.valid ? "good" : "bad"} requestId={outcome.requestId}>
+          <Notice kind={outcome.kind} requestId={outcome.requestId}>
             {outcome.message}
           </Notice>
         </div>
@@ -91,13 +91,18 @@ export function Proof() {
   );
 }
 
-function wordsOf({ events, problem, head }: ProofResult): Outcome {
+function wordsOf({ events, problem, missingKey, head }: ProofResult): Outcome {
   if (problem !== null) {
     const where = problem.eventId === null ? "" : `event ${problem.eventId}: `;
-    return { valid: false, message: `Not valid: ${where}${problem.message}.` };
+    return { kind: "bad", message: `Not valid: ${where}${problem.message}.` };
   }
+  if (missingKey !== null)
+    return {
+      kind: "warn",
+      message: `Intact, but the signature cannot be checked: key ${missingKey} is no longer published.`,
+    };
   const signed = head === null ? "" : `, up to number ${head.sequence}, signed by key ${head.kid}`;
-  return { valid: true, message: `Valid: ${plural(events, "event")}${signed}. Checked in this browser.` };
+  return { kind: "good", message: `Valid: ${plural(events, "event")}${signed}. Checked in this browser.` };
 }
 
 async function* textOf(log: Blob): AsyncGenerator<string> {
