@@ -2,7 +2,6 @@ import { join } from "node:path";
 import type { Domains } from "../domains/order.ts";
 import { version } from "./version.ts";
 import { composeServices } from "./services.ts";
-import type { Clock } from "../platform/clock.ts";
 import type { Contributions } from "../platform/domain.ts";
 import type { Config } from "../platform/config.ts";
 import type { OpenDatabase } from "../platform/db/index.ts";
@@ -15,8 +14,6 @@ import type { Log } from "../platform/log.ts";
 import type { Metrics } from "../platform/metrics.ts";
 import { clientAddress, isTrustedProxy, parseTrustedProxies } from "../platform/outgoing/address.ts";
 import type { KeptMail } from "../platform/outgoing/mailbox.ts";
-import type { TemporalClient } from "../platform/temporal/client.ts";
-import type { TemporalWorker } from "../worker/worker.ts";
 import { createServer, MAX_STREAMS } from "../server/index.ts";
 import type { Authenticators, MutualTls, PlainHandler, Server } from "../server/index.ts";
 import { documentPages } from "../server/documents/index.ts";
@@ -30,58 +27,22 @@ import type { ReadinessReport } from "../domains/operator/index.ts";
 /** What the server is made of. */
 export interface ServerParts {
   config: Config;
-  clock: Clock;
   log: Log;
   database: OpenDatabase;
   domains: Domains;
-  temporal: TemporalClient;
   metrics: Metrics;
+  /** How the process is, but for the drain of the server. */
+  readiness: () => Promise<ReadinessReport>;
   /** The development mailbox; undefined where mail goes out over SMTP. */
   mailbox: { list(): Promise<KeptMail[]> } | undefined;
   idempotency: IdempotencyStore;
   limiter: Limiter;
   /** The certificate of the listener of mutual TLS, PEM. */
   listenerCertificate: MutualTls["identity"];
-  /** The worker of this process, where it has one. */
-  worker: Pick<TemporalWorker, "health"> | undefined;
   /** Folder of the built console; undefined where it is not served. */
   consoleFolder: string | undefined;
-}
-
-/** A worker takes no work while its server is away, although it goes on asking for some. */
-function workerHealth(worker: Pick<TemporalWorker, "health">, temporal: string): string {
-  const own = worker.health();
-  return own === "ok" && temporal !== "ok" ? `Temporal is ${temporal}` : own;
-}
-
-/** Asks database and Temporal how they are, at most once a second however many ask. */
-function createReadiness({
-  database,
-  temporal,
-  clock,
-  domains,
-  worker,
-}: Pick<ServerParts, "database" | "temporal" | "clock" | "domains" | "worker">): () => Promise<ReadinessReport> {
-  let last: { at: number; report: Promise<ReadinessReport> } | undefined;
-  async function ask(): Promise<ReadinessReport> {
-    const [{ database: db, migrations }, workflows, vault] = await Promise.all([
-      database.ready(),
-      temporal.health(),
-      domains.vault.seal.health(),
-    ]);
-    return {
-      status: db === "ok" && migrations === "ok" ? "ok" : "unavailable",
-      database: db,
-      migrations,
-      temporal: workflows,
-      vault,
-      ...(worker !== undefined && { worker: workerHealth(worker, workflows) }),
-    };
-  }
-  return () => {
-    if (last === undefined || clock.now() - last.at >= 1_000) last = { at: clock.now(), report: ask() };
-    return last.report;
-  };
+  /** Whether a build that is missing is being made; undefined: yes. */
+  isConsoleBuilding: (() => boolean) | undefined;
 }
 
 /** Settings of the console's pages; in development they name the first login and where its password is kept. */
@@ -109,30 +70,29 @@ function consoleSettings(
 }
 
 /** The bearer tokens that requests present: secrets are told by their form, anything else must be an access token. */
-function bearers({ credentials, serviceIdentities, sessions }: Domains): Pick<Authenticators, "bearer" | "holds"> {
+function bearers({ credentials, serviceIdentities, sessions }: Domains): Pick<Authenticators, "bearer" | "recheck"> {
   const secrets = [credentials.authenticate.apiKeys, serviceIdentities.automationTokens];
   const secretOf = (token: string) => secrets.find((one) => one.accepts(token));
   return {
     bearer: (token, info) => secretOf(token)?.authenticate(token) ?? sessions.authenticate(token, info),
-    holds: (token) => secretOf(token)?.holds(token) ?? sessions.holds(token),
+    recheck: (token) => secretOf(token)?.recheck(token) ?? sessions.recheck(token),
   };
 }
 
 /** The server over the composed domains. */
 export function composeServer(parts: ServerParts): Server {
   const { config, domains, log, metrics, mailbox } = parts;
-  const asked = createReadiness(parts);
   const readiness = async (): Promise<ReadinessReport> => ({
-    ...(await asked()),
+    ...(await parts.readiness()),
     ...(server.draining() && { status: "draining" }),
   });
   const corsOrigins = config.cors.anyLoopback ? ("loopback" as const) : config.cors.origins;
   const settings = consoleSettings(config, mailbox !== undefined);
-  const { consoleFolder } = parts;
+  const { consoleFolder, isConsoleBuilding: isBuilding = () => true } = parts;
   const pages: PlainHandler[] = [
     ...(consoleFolder === undefined
       ? []
-      : [consolePages({ folder: consoleFolder, baseUrl: config.baseUrl, settings })]),
+      : [consolePages({ folder: consoleFolder, isBuilding, baseUrl: config.baseUrl, settings })]),
     indexJson({ ...settings, console: consoleFolder !== undefined }),
     documentPages(config.baseUrl),
     ...(mailbox === undefined ? [] : [mailboxPages(mailbox.list)]),
@@ -157,7 +117,7 @@ export function composeServer(parts: ServerParts): Server {
     authenticators: {
       ...bearers(domains),
       svid: (svid) => domains.serviceIdentities.authenticateSvid(svid),
-      svidHolds: (svid) => domains.serviceIdentities.svidHolds(svid),
+      recheckSvid: (svid) => domains.serviceIdentities.recheckSvid(svid),
       scim: (token) => domains.credentials.authenticate.scimTokens.authenticate(token),
       appAdmin: (caller, appId) => parts.database.withQuota(caller, () => domains.access.apps.roleIn(caller, appId)),
     },

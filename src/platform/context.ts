@@ -1,4 +1,4 @@
-import type { HandlerContext } from "@connectrpc/connect";
+import type { ContextValues, HandlerContext } from "@connectrpc/connect";
 import { callerKey, requestInfo } from "./caller.ts";
 import type { Caller, RequestInfo } from "./caller.ts";
 import type { Database, Effect, Tx } from "./db/types.ts";
@@ -22,7 +22,7 @@ export interface RequestContext {
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
 }
 
-/** A request whose caller is authenticated. */
+/** A request whose caller is authenticated; on an open stream, `caller` is always the present one. */
 export interface CallerContext extends RequestContext {
   readonly caller: Caller;
 }
@@ -38,14 +38,13 @@ export interface RequestContexts {
   authenticated(call: Pick<HandlerContext, "values">): CallerContext;
 }
 
-class Context<C extends Caller | undefined> implements RequestContext {
-  readonly caller: C;
+abstract class Context<C extends Caller | undefined> implements RequestContext {
+  abstract readonly caller: C;
   readonly info: RequestInfo;
   readonly #database: Pick<Database, "transaction">;
 
-  constructor(database: Pick<Database, "transaction">, caller: C, info: RequestInfo) {
+  constructor(database: Pick<Database, "transaction">, info: RequestInfo) {
     this.#database = database;
-    this.caller = caller;
     this.info = info;
   }
 
@@ -62,13 +61,36 @@ class Context<C extends Caller | undefined> implements RequestContext {
   }
 }
 
+class FixedContext<C extends Caller | undefined> extends Context<C> {
+  override readonly caller: C;
+
+  constructor(database: Pick<Database, "transaction">, caller: C, info: RequestInfo) {
+    super(database, info);
+    this.caller = caller;
+  }
+}
+
+/** The caller of a stream may change while it is open: the server replaces it with the present one. */
+class CallContext extends Context<Caller> {
+  readonly #values: ContextValues;
+
+  constructor(database: Pick<Database, "transaction">, values: ContextValues, info: RequestInfo) {
+    super(database, info);
+    this.#values = values;
+  }
+
+  override get caller(): Caller {
+    return this.#values.get(callerKey) as Caller;
+  }
+}
+
 /** A context of a caller, or of a public request where `caller` is undefined. */
 export function createRequestContext<C extends Caller | undefined>(
   database: Pick<Database, "transaction">,
   caller: C,
   info: RequestInfo,
 ): RequestContext & { readonly caller: C } {
-  return new Context(database, caller, info);
+  return new FixedContext(database, caller, info);
 }
 
 /** Contexts whose transactions run on `database`. */
@@ -76,9 +98,8 @@ export function createRequestContexts(database: Pick<Database, "transaction">): 
   return {
     public: (call) => createRequestContext(database, call.values.get(callerKey), requestInfo(call)),
     authenticated(call) {
-      const caller = call.values.get(callerKey);
-      if (caller === undefined) throw errors.unauthorized();
-      return createRequestContext(database, caller, requestInfo(call));
+      if (call.values.get(callerKey) === undefined) throw errors.unauthorized();
+      return new CallContext(database, call.values, requestInfo(call));
     },
   };
 }

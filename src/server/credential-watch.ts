@@ -1,34 +1,55 @@
-/** Interval at which the credentials of open streams are checked. A revoked one ends its streams within twice that. */
+/**
+ * Interval at which the credentials of open streams are checked. One that is revoked, or has lost a right that a stream
+ * needs, ends its streams within twice that.
+ */
 const INTERVAL_MS = 500;
 /** Credentials checked at a time; other requests are served before the next ones. */
 const BATCH_SIZE = 200;
 
+/** An open stream. */
+export interface WatchedStream<Holder> {
+  /** Throws when the present holder of the credential may no longer read the stream. */
+  accept(holder: Holder): void | Promise<void>;
+  end(reason: unknown): void;
+}
+
 /** Checks the credentials of open streams, each credential once, however many streams it has. */
-export interface CredentialWatch {
+export interface CredentialWatch<Holder> {
   /**
-   * Calls `end` with the rejection of `check`, as soon as it rejects.
+   * Calls `end` with the rejection of `check`, or with what `accept` throws for the holder that `check` resolves to.
    * @param credential streams with the same credential share their checks
    * @returns a function that stops watching
    */
-  watch(credential: string | object, check: () => Promise<void>, end: (reason: unknown) => void): () => void;
+  watch(credential: string | object, check: () => Promise<Holder>, stream: WatchedStream<Holder>): () => void;
 }
 
-interface Watched {
-  check: () => Promise<void>;
-  ends: Set<(reason: unknown) => void>;
+interface Watched<Holder> {
+  check: () => Promise<Holder>;
+  streams: Set<WatchedStream<Holder>>;
 }
 
 /** Creates a watch with one timer for all streams; its checks reach the database in batches. */
-export function createCredentialWatch(): CredentialWatch {
-  const watched = new Map<string | object, Watched>();
+export function createCredentialWatch<Holder>(): CredentialWatch<Holder> {
+  const watched = new Map<string | object, Watched<Holder>>();
   let timer: NodeJS.Timeout | undefined;
 
-  async function checkOne(credential: string | object, { check, ends }: Watched): Promise<void> {
+  async function checkOne(credential: string | object, { check, streams }: Watched<Holder>): Promise<void> {
+    let holder: Holder;
     try {
-      await check();
+      holder = await check();
     } catch (reason) {
       watched.delete(credential);
-      for (const end of ends) end(reason);
+      for (const stream of streams) stream.end(reason);
+      return;
+    }
+    for (const stream of streams) {
+      try {
+        const accepted = stream.accept(holder);
+        if (accepted !== undefined) await accepted;
+      } catch (reason) {
+        streams.delete(stream);
+        stream.end(reason);
+      }
     }
   }
 
@@ -47,14 +68,14 @@ export function createCredentialWatch(): CredentialWatch {
   }
 
   return {
-    watch(credential, check, end) {
-      const one = watched.get(credential) ?? { check, ends: new Set<(reason: unknown) => void>() };
+    watch(credential, check, stream) {
+      const one = watched.get(credential) ?? { check, streams: new Set<WatchedStream<Holder>>() };
       watched.set(credential, one);
-      one.ends.add(end);
+      one.streams.add(stream);
       schedule();
       return () => {
-        one.ends.delete(end);
-        if (one.ends.size === 0 && watched.get(credential) === one) watched.delete(credential);
+        one.streams.delete(stream);
+        if (one.streams.size === 0 && watched.get(credential) === one) watched.delete(credential);
       };
     },
   };

@@ -1,5 +1,6 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
+import type { Caller } from "../platform/caller.ts";
 import type { Requester } from "../platform/db/types.ts";
 import { errors, ServiceError } from "../platform/errors.ts";
 import type { IdempotencyStore } from "../platform/idempotency.ts";
@@ -48,7 +49,7 @@ export interface PipelineDeps {
  * the handler.
  */
 export function createPipeline({ gate, rates, store, slots, cookies, share = withoutShare }: PipelineDeps): Pipeline {
-  const credentials = createCredentialWatch();
+  const credentials = createCredentialWatch<Caller | undefined>();
 
   /** Runs the gate's steps after the body; undefined when none of them had to wait. */
   function admit(policy: Policy, call: Call, message: Message): void | Promise<void> {
@@ -125,7 +126,10 @@ export function createPipeline({ gate, rates, store, slots, cookies, share = wit
         await rates.valid(policy, call, message);
         const credential = credentialName(policy, call);
         const watch = (end: (reason: unknown) => void) =>
-          credentials.watch(credential, () => gate.recheck(policy, call), end);
+          credentials.watch(credential, () => gate.recheck(policy, call), {
+            accept: (caller) => gate.readmit(policy, call, caller),
+            end,
+          });
         yield* slots.hold(context, () =>
           whileValid(streamInShare(share, beneficiaryOf(call), implementation(message, context)), watch),
         );

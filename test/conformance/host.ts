@@ -36,9 +36,9 @@ function serverFor({ useTls, messageReceiveLimit, serverCreds }: Wanted, service
     services: [registration(service, conformanceService(types) as never)],
     authenticators: {
       bearer: unauthorized,
-      holds: unauthorized,
+      recheck: unauthorized,
       svid: unauthorized,
-      svidHolds: unauthorized,
+      recheckSvid: unauthorized,
       scim: unauthorized,
       appAdmin: unauthorized,
     },

@@ -14,9 +14,9 @@ const policies = [...compilePolicies(services).values()];
 const stepsOf = createStepLists({
   authenticators: {
     bearer: unused,
-    holds: unused,
+    recheck: unused,
     svid: unused,
-    svidHolds: unused,
+    recheckSvid: unused,
     scim: unused,
     appAdmin: unused,
   },
@@ -55,8 +55,8 @@ const namesOf = (steps: StepLists["beforeBody"]): string[] => steps.map(({ name 
 
 it("every rpc runs its gate steps in the order of refusals, over every protocol", () => {
   for (const policy of policies) {
-    const { path, message, unreadable } = stepsOf(policy);
-    for (const list of [path.beforeBody, path.afterBody, message.beforeBody, message.afterBody, unreadable]) {
+    const { path, message, unreadable, open } = stepsOf(policy);
+    for (const list of [path.beforeBody, path.afterBody, message.beforeBody, message.afterBody, unreadable, open]) {
       const names = namesOf(list);
       expect(names, policy.rpc).toEqual(ORDER.filter((name) => names.includes(name)));
     }

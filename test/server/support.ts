@@ -187,9 +187,9 @@ export async function start(options: Partial<ServerOptions> = {}): Promise<Runni
     services: [registration(EchoService, implementation as never)],
     authenticators: {
       bearer: async (token) => callerOf(token),
-      holds: async (token) => void callerOf(token),
+      recheck: async (token) => callerOf(token),
       svid: async ({ spiffeId }) => callerOf(spiffeId),
-      svidHolds: async ({ spiffeId }) => void callerOf(spiffeId),
+      recheckSvid: async ({ spiffeId }) => callerOf(spiffeId),
       scim: async (token) => callerOf(token),
       appAdmin: async (caller, id) =>
         id !== app ? undefined : caller.isAdmin || caller.scopes !== null ? "admin" : "own",

@@ -127,11 +127,26 @@ describe("the check of a stream's credential", () => {
     }
   }
 
+  async function* quiet(): AsyncIterable<number> {
+    yield 1;
+    await new Promise(() => undefined);
+  }
+
+  /** Watches streams of one credential that accept whoever holds it. */
+  function acceptingWatch() {
+    const credentials = createCredentialWatch<void>();
+    return (check: () => Promise<void>) => (end: (reason: unknown) => void) =>
+      credentials.watch("one", check, { accept: () => undefined, end });
+  }
+
   it("the check stops with its consumer and leaves no timer", async () => {
     const log: string[] = [];
     let asked = 0;
-    const credentials = createCredentialWatch();
-    for await (const n of whileValid(numbers(log), (end) => credentials.watch("one", async () => void asked++, end)))
+    const watching = acceptingWatch();
+    for await (const n of whileValid(
+      numbers(log),
+      watching(async () => void asked++),
+    ))
       if (n === 3) break;
     await new Promise((resolve) => setTimeout(resolve, 700));
     expect(log).toEqual(["closed"]);
@@ -139,22 +154,37 @@ describe("the check of a stream's credential", () => {
   });
 
   it("one check serves all streams of a credential, and ends all of them", async () => {
-    const credentials = createCredentialWatch();
+    const watching = acceptingWatch();
     let asked = 0;
-    const quiet = async function* (): AsyncIterable<number> {
-      yield 1;
-      await new Promise(() => undefined);
-    };
     const check = async (): Promise<void> => {
       if (++asked === 2) throw new Error("revoked");
     };
     const ended = await Promise.allSettled(
       Array.from({ length: 300 }, async () => {
-        for await (const n of whileValid(quiet(), (end) => credentials.watch("one", check, end))) expect(n).toBe(1);
+        for await (const n of whileValid(quiet(), watching(check))) expect(n).toBe(1);
       }),
     );
     expect(ended.every((one) => one.status === "rejected" && (one.reason as Error).message === "revoked")).toBe(true);
     expect(asked).toBe(2);
+  });
+
+  it("a stream that refuses the present holder ends, and others of the credential go on", async () => {
+    const credentials = createCredentialWatch<string>();
+    const read = async (accepted: readonly string[], signal: AbortSignal): Promise<void> => {
+      const watch = (end: (reason: unknown) => void) => {
+        signal.addEventListener("abort", () => end(signal.reason), { once: true });
+        const accept = (holder: string): void => {
+          if (!accepted.includes(holder)) throw new Error(`not for ${holder}`);
+        };
+        return credentials.watch("one", async () => "observer", { accept, end });
+      };
+      for await (const n of whileValid(quiet(), watch)) expect(n).toBe(1);
+    };
+    const stop = new AbortController();
+    const other = read(["admin", "observer"], stop.signal);
+    await expect(read(["admin"], stop.signal)).rejects.toThrow("not for observer");
+    stop.abort(new Error("stopped"));
+    await expect(other).rejects.toThrow("stopped");
   });
 
   it("the check passes errors of the stream on", async () => {

@@ -20,10 +20,10 @@ export interface OpaqueAuthenticator {
    */
   authenticate(token: string): Promise<Caller>;
   /**
-   * Resolves when a token that was accepted before is still valid.
-   * @throws {unauthorized} otherwise
+   * The present caller of a token that was accepted before. It does not count as used.
+   * @throws {unauthorized} when it is no longer valid
    */
-  holds(token: string): Promise<void>;
+  recheck(token: string): Promise<Caller>;
 }
 
 /** Members of a caller that no credential of an organization has. */
@@ -61,18 +61,20 @@ export function createOpaqueAuthenticator<K extends OpaqueKind>(
     return { id: read.id, row };
   }
 
+  function present({ id, row }: { id: string; row: RowOf<K> }): Caller {
+    let caller = callers.get(row);
+    if (caller === undefined) callers.set(row, (caller = Object.freeze(callerOf(id, row))));
+    return caller;
+  }
+
   return {
     accepts: (token) => token.startsWith(`${form}_`),
     async authenticate(token) {
-      const { id, row } = await verify(token);
-      await uses.record(id);
-      let caller = callers.get(row);
-      if (caller === undefined) callers.set(row, (caller = Object.freeze(callerOf(id, row))));
-      return caller;
+      const verified = await verify(token);
+      await uses.record(verified.id);
+      return present(verified);
     },
-    async holds(token) {
-      await verify(token);
-    },
+    recheck: async (token) => present(await verify(token)),
   };
 }
 

@@ -51,6 +51,18 @@ export function createAuthenticate({
     return row;
   }
 
+  function callerOfSvid(row: SvidRow): Caller {
+    let caller = callers.get(row);
+    if (caller === undefined) {
+      const { svid_id, identity_id, identity_version } = row;
+      caller = callerOf("svid", row, (tx, how) =>
+        store.reauthorizeSvid(tx, [svid_id, identity_id, identity_version, dateOf(clock), how === "change"]),
+      );
+      callers.set(row, Object.freeze(caller));
+    }
+    return caller;
+  }
+
   return {
     /** Automation tokens, for the gate. */
     automationTokens: createOpaqueAuthenticator(
@@ -78,23 +90,13 @@ export function createAuthenticate({
     async authenticateSvid(svid: SvidName): Promise<Caller> {
       const row = await verifySvid(svid);
       await svidUses.record(row.identity_id);
-      let caller = callers.get(row);
-      if (caller === undefined) {
-        const { svid_id, identity_id, identity_version } = row;
-        caller = callerOf("svid", row, (tx, how) =>
-          store.reauthorizeSvid(tx, [svid_id, identity_id, identity_version, dateOf(clock), how === "change"]),
-        );
-        callers.set(row, Object.freeze(caller));
-      }
-      return caller;
+      return callerOfSvid(row);
     },
 
     /**
-     * Resolves when an SVID that was accepted before is still valid; called repeatedly for open streams.
-     * @throws {unauthorized} when it is not
+     * The present caller of an SVID that was accepted before; called repeatedly for open streams.
+     * @throws {unauthorized} when it is no longer valid
      */
-    async svidHolds(svid: SvidName): Promise<void> {
-      await verifySvid(svid);
-    },
+    recheckSvid: async (svid: SvidName): Promise<Caller> => callerOfSvid(await verifySvid(svid)),
   };
 }

@@ -128,26 +128,25 @@ export function createBearer({ clock, issuer, keys, liveness, lastSeen, administ
     }));
   }
 
+  async function present(token: string): Promise<Caller> {
+    const entry = cached(token) ?? (await verify(token));
+    return callerNow(entry, accept(entry, await askForRow(entry)));
+  }
+
   return {
     /**
      * Returns the caller of an access token.
      * @throws {unauthorized} when the token is not valid, whatever the reason
      * @throws {unavailable} when that cannot be determined
      */
-    async authenticate(token: string, _info: RequestInfo): Promise<Caller> {
-      const entry = cached(token) ?? (await verify(token));
-      return callerNow(entry, accept(entry, await askForRow(entry)));
-    },
+    authenticate: (token: string, _info: RequestInfo): Promise<Caller> => present(token),
 
     /**
-     * Resolves when a token that was accepted before is still valid.
-     * @throws {unauthorized} when it is not
+     * Returns the present caller of a token that was accepted before.
+     * @throws {unauthorized} when the token is no longer valid
      * @throws {unavailable} when that cannot be determined
      */
-    async holds(token: string): Promise<void> {
-      const entry = cached(token) ?? (await verify(token));
-      accept(entry, await askForRow(entry));
-    },
+    recheck: present,
   };
 }
 

@@ -55,7 +55,7 @@ export function createSessions(deps: SessionsDeps) {
   const opening = { ...deps, tokens, ttls: config.ttls };
   const lastSeen = createLastSeen(deps);
   const open = createOpen(opening);
-  const { authenticate, holds } = createBearer({
+  const { authenticate, recheck } = createBearer({
     ...deps,
     issuer: config.baseUrl,
     lastSeen,
@@ -86,10 +86,10 @@ export function createSessions(deps: SessionsDeps) {
     /** The caller behind an access token; for the gate. */
     authenticate,
     /**
-     * Checks, for streams, that an access token that was accepted before is still valid.
-     * @throws {unauthorized} when it is not
+     * The present caller behind an access token that was accepted before, for streams.
+     * @throws {unauthorized} when the token is no longer valid
      */
-    holds,
+    recheck,
     lastSeen,
     tidy: {
       // Sessions that ended more than 30 days ago.

@@ -3,6 +3,7 @@ import type { Database } from "../../platform/db/types.ts";
 import { errors } from "../../platform/errors.ts";
 import type { DeliveryRow } from "./delivery-store.ts";
 import { webhookErrors } from "./errors.ts";
+import { demandManageable } from "./power.ts";
 import type { Registration } from "./registration.ts";
 import { changesSince, deliveriesById, presentSnapshot, watchWebhooks } from "./watch-store.ts";
 
@@ -61,7 +62,15 @@ export function createWatch(database: Pick<Database, "watching">, registration: 
   async function renew(): Promise<void> {
     const ids = [...watched.keys()];
     const existing = new Set(await watchWebhooks(database, ids));
-    for (const id of ids) if (!existing.has(id)) fail(id, webhookErrors.notFound());
+    let woken = 0;
+    for (const id of ids) {
+      if (!existing.has(id)) fail(id, webhookErrors.notFound());
+      // Quiet streams too end when their caller may no longer manage the webhook.
+      for (const watcher of [...(watched.get(id) ?? [])]) {
+        watcher.wake();
+        if (++woken % NOTIFY_BATCH === 0) await nextTurn();
+      }
+    }
   }
 
   async function poll(): Promise<void> {
@@ -92,7 +101,9 @@ export function createWatch(database: Pick<Database, "watching">, registration: 
     const watchers = watched.get(webhookId) ?? new Set<Watcher>();
     watched.set(webhookId, watchers.add(watcher));
     await watchWebhooks(database, [webhookId]);
-    snapshot ??= await presentSnapshot(database);
+    // Of several watchers that begin together, the earliest snapshot counts: none misses what came between theirs.
+    const own = await presentSnapshot(database);
+    snapshot ??= own;
     if (timer === undefined) start();
   }
 
@@ -106,7 +117,7 @@ export function createWatch(database: Pick<Database, "watching">, registration: 
     /**
      * Yields each delivery of a webhook that is made or changes, in its latest state, until the signal; calls `onReady`
      * when no later change can be missed.
-     * @throws {not_found} when there is no such webhook, or it is deleted meanwhile
+     * @throws {not_found} when there is no such webhook, it is deleted meanwhile, or the caller loses the power over it
      * @throws {unavailable} when more deliveries wait for a slow reader than are kept
      */
     async *watch(
@@ -116,7 +127,7 @@ export function createWatch(database: Pick<Database, "watching">, registration: 
       onReady: () => void,
     ): AsyncIterable<DeliveryRow> {
       const id = webhookId.toLowerCase();
-      await registration.read(context, id);
+      const webhook = await registration.read(context, id);
       let wake: (() => void) | undefined;
       const watcher: Watcher = { waiting: new Map(), failure: undefined, wake: () => wake?.() };
       const aborted = (): void => wake?.();
@@ -126,6 +137,7 @@ export function createWatch(database: Pick<Database, "watching">, registration: 
         onReady();
         while (!signal.aborted) {
           if (watcher.failure !== undefined) throw watcher.failure;
+          demandManageable(context.caller, webhook);
           const [next] = watcher.waiting;
           if (next === undefined) {
             await new Promise<void>((resolve) => {

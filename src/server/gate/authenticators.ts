@@ -8,20 +8,22 @@ export interface Authenticators {
    */
   bearer(token: string, info: RequestInfo): Promise<Caller>;
   /**
-   * Checks that a bearer token that was accepted before is still valid; called repeatedly for open streams.
-   * @throws {unauthorized} when it is no longer valid
+   * Returns the present caller of a bearer token that was accepted before, without recording a use; called repeatedly
+   * for open streams.
+   * @throws {unauthorized} when the token is no longer valid
    */
-  holds(token: string): Promise<void>;
+  recheck(token: string): Promise<Caller>;
   /**
    * Returns the caller of an X.509-SVID whose certificate was verified when its connection was opened.
    * @throws {unauthorized} when it has been revoked or has expired, or its identity has been deleted
    */
   svid(svid: SvidName, info: RequestInfo): Promise<Caller>;
   /**
-   * Checks that an SVID that was accepted before is still valid; called repeatedly for open streams.
-   * @throws {unauthorized} when it is no longer valid
+   * Returns the present caller of an SVID that was accepted before, without recording a use; called repeatedly for open
+   * streams.
+   * @throws {unauthorized} when the SVID is no longer valid
    */
-  svidHolds(svid: SvidName): Promise<void>;
+  recheckSvid(svid: SvidName): Promise<Caller>;
   /**
    * Returns the caller of a SCIM token; its `orgUuid` is the organization of the token.
    * @throws {unauthorized} when the token is not valid

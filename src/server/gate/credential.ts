@@ -30,15 +30,19 @@ export function verifyCredential(authenticators: Authenticators, policy: Policy,
 }
 
 /**
- * Checks that the credential of an open stream is still valid.
- * @throws {unauthorized} when it is not
+ * Returns the present caller of the credential of an open stream; undefined where the rpc takes none.
+ * @throws {unauthorized} when the credential is no longer valid
  */
-export async function credentialHolds(authenticators: Authenticators, policy: Policy, call: Call): Promise<void> {
-  if (!takesCredential(policy)) return;
+export async function recheckCredential(
+  authenticators: Authenticators,
+  policy: Policy,
+  call: Call,
+): Promise<Caller | undefined> {
+  if (!takesCredential(policy)) return undefined;
   const certificate = certificateInstead(policy, call);
-  if (certificate !== undefined) await authenticators.svidHolds(await certificate.svid());
-  else if (policy.credential === Credential.SCIM) await verifyCredential(authenticators, policy, call);
-  else await authenticators.holds(bearerToken(call.request.headers.authorization));
+  if (certificate !== undefined) return authenticators.recheckSvid(await certificate.svid());
+  if (policy.credential === Credential.SCIM) return verifyCredential(authenticators, policy, call);
+  return authenticators.recheck(bearerToken(call.request.headers.authorization));
 }
 
 /** Names the credential of a call: calls with the same name have the same credential. */

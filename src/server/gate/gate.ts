@@ -1,8 +1,9 @@
 import type { Message } from "@bufbuild/protobuf";
+import type { Caller } from "../../platform/caller.ts";
 import type { ServiceError } from "../../platform/errors.ts";
 import type { Call } from "../call.ts";
 import type { Policy } from "../policy.ts";
-import { credentialHolds, takesCredential } from "./credential.ts";
+import { recheckCredential, takesCredential } from "./credential.ts";
 import { createStepLists } from "./lists.ts";
 import type { GateDeps, RpcSteps } from "./lists.ts";
 import { MessageParams, NO_PARAMS, PathParams } from "./params.ts";
@@ -19,10 +20,16 @@ export interface Gate {
   /** Returns the error that the caller of an unreadable message gets whatever it says; undefined if there is none. */
   refusal(policy: Policy, call: Call): ServiceError | undefined;
   /**
-   * Checks that the credential of an open stream is still valid; counts against no budget.
-   * @throws {unauthorized} when it is not
+   * Returns the present caller of the credential of an open stream, undefined where the rpc takes none; counts against
+   * no budget.
+   * @throws {unauthorized} when the credential is no longer valid
    */
-  recheck(policy: Policy, call: Call): Promise<void>;
+  recheck(policy: Policy, call: Call): Promise<Caller | undefined>;
+  /**
+   * Makes the present caller of the credential the caller of an open stream.
+   * @throws {forbidden} when they have lost a right that the rpc needs
+   */
+  readmit(policy: Policy, call: Call, caller: Caller | undefined): void | Promise<void>;
 }
 
 /** Creates the gate. The steps of each rpc are decided here, once. */
@@ -56,6 +63,13 @@ export function createGate(policies: Iterable<Policy>, deps: GateDeps): Gate {
         return error as ServiceError;
       }
     },
-    recheck: (policy, call) => credentialHolds(authenticators, policy, call),
+    recheck: (policy, call) => recheckCredential(authenticators, policy, call),
+    readmit(policy, call, caller) {
+      // Who has not changed has the rights that were found before.
+      if (caller === undefined || caller === call.caller) return undefined;
+      call.caller = caller;
+      const params = call.message === undefined ? NO_PARAMS : new MessageParams(call.message);
+      return runSteps(stepsOf(policy).open, policy, call, params);
+    },
   };
 }

@@ -44,6 +44,8 @@ export interface RpcSteps {
   readonly message: StepLists;
   /** For a message that cannot be read: what refuses the caller whatever the message says. */
   readonly unreadable: readonly Step[];
+  /** For an open stream: the rights that its caller keeps needing. */
+  readonly open: readonly Step[];
 }
 
 /**
@@ -100,6 +102,7 @@ export function createStepLists({
         ),
       },
       unreadable: of(...rights, precondition),
+      open: of(...authorization),
     };
   };
 }
