@@ -1,17 +1,20 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { systemClock } from "../../src/platform/clock.ts";
 import type { OpenDatabase } from "../../src/platform/db/index.ts";
 import { createLimiter } from "../../src/platform/limits/index.ts";
 import type { Budget } from "../../src/platform/limits/index.ts";
 import { testClock } from "../support/clock.ts";
 import { openTestDatabase } from "../support/database.ts";
+import { runSql } from "../support/postgres.ts";
 
 const start = Date.parse("2030-01-01T00:00:00Z");
 const clock = testClock(start);
 const mail: Budget = { name: "mail", limit: 3, windowMs: 600_000, sliding: false };
 const general: Budget = { name: "general", limit: 600, windowMs: 60_000, sliding: false };
+const quick: Budget = { name: "quick", limit: 1, windowMs: 200, sliding: false };
 const audit: Budget = { name: "audit", limit: 60, windowMs: 60_000, sliding: true };
 
-let database: OpenDatabase;
+let database: OpenDatabase & { url: string };
 let asked = 0;
 const counting = {
   prepared: ((...args: Parameters<OpenDatabase["prepared"]>) => (
@@ -93,6 +96,41 @@ describe("Sliding windows", () => {
     clock.advance(1);
     const later = await Promise.all(Array.from({ length: 55 }, () => Promise.resolve(two.take(audit, "ann"))));
     expect(later.filter((wait) => wait === 0)).toHaveLength(50);
+  });
+});
+
+describe("Clocks of instances", () => {
+  const ahead = { now: () => Date.now() + 6 * 3_600_000, isMachine: true };
+  const wrong = (): ReturnType<typeof createLimiter> => createLimiter({ database, clock: ahead });
+  const right = (): ReturnType<typeof createLimiter> => createLimiter({ database, clock: systemClock });
+
+  test("a clock that is ahead moves no limit of the other instances", async () => {
+    for (const budget of [mail, audit]) {
+      const first = await wrong().take(budget, "clocks");
+      expect([first, await right().take(budget, "clocks")]).toEqual([0, 0]);
+    }
+    expect(await wrong().take(quick, "clocks")).toBe(0);
+    await expect.poll(() => right().take(quick, "clocks")).toBe(0);
+    const rule = { name: "delay", tolerated: 1, firstMs: 1_000, mostMs: 60_000, forgetMs: 3_600_000 };
+    for (let failure = 0; failure < 2; failure++) await (await wrong().delays.begin(rule, "clocks")).failed();
+    expect((await right().delays.begin(rule, "clocks")).waitMs).toBeLessThanOrEqual(2_000);
+    expect(await right().take(mail, "clocks")).toBe(0);
+    await wrong().purge();
+    expect(await right().take(mail, "clocks")).toBeGreaterThan(0);
+  });
+
+  test("times that a clock has left in the far future hold nobody back", async () => {
+    expect(await right().take(quick, "future")).toBe(0);
+    for (let call = 0; call < audit.limit; call++) expect(await right().take(audit, "future")).toBe(0);
+    const shift = 6 * 3_600_000;
+    await runSql(database.url, "update rate_buckets set at_ms = at_ms + $1, full_ms = full_ms + $1", [shift]);
+    await runSql(
+      database.url,
+      "update rate_windows set empty_ms = empty_ms + $1, hits = array(select hit + $1::bigint from unnest(hits) hit)",
+      [shift],
+    );
+    expect(await right().take(audit, "future")).toBe(0);
+    await expect.poll(() => right().take(quick, "future")).toBe(0);
   });
 });
 

@@ -16,6 +16,16 @@ export function present(param: string): string {
   return `coalesce(${param}::timestamptz, date_trunc('milliseconds', statement_timestamp()))`;
 }
 
+/** Returns the parameter for {@link presentMs}, as {@link databaseTime} does. */
+export function databaseMs(clock: Clock): number | null {
+  return clock.isMachine === true ? null : clock.now();
+}
+
+/** Returns SQL for the present time in milliseconds since the epoch, given a parameter with {@link databaseMs}. */
+export function presentMs(param: string): string {
+  return `coalesce(${param}::bigint, floor(extract(epoch from statement_timestamp()) * 1000)::bigint)`;
+}
+
 /** Returns SQL for the present time plus the milliseconds in a second parameter. */
 export function presentPlus(param: string, ms: string): string {
   return `${present(param)} + ${ms}::double precision * interval '1 millisecond'`;

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { databaseMs, presentMs } from "../db/time.ts";
 import type { LimiterDeps } from "./budget.ts";
 
 /**
@@ -29,29 +30,32 @@ export interface Delays {
   begin(rule: DelayRule, subject: string): Promise<DelayedTry>;
 }
 
-const readSql = "select free_ms from rate_delays where id = $1 and forget_ms > $2::bigint";
-const count = "(case when d.forget_ms <= $2::bigint then 1 else d.failures + 1 end)";
+const now = presentMs("$2");
+// No wait is longer than the rule's: a time further ahead was written by a clock that was wrong.
+const readSql = `select greatest(0, least(free_ms - ${now}, $3::bigint)) as wait
+  from rate_delays where id = $1 and forget_ms > ${now}`;
+const count = `(case when d.forget_ms <= ${now} then 1 else d.failures + 1 end)`;
 const delay = (n: string): string =>
   `case when ${n} < $3::integer then 0
-    else $2::bigint + least($4::bigint * (2 ^ least(${n} - $3::integer, 30))::bigint, $5::bigint) end`;
+    else ${now} + least($4::bigint * (2 ^ least(${n} - $3::integer, 30))::bigint, $5::bigint) end`;
 const failedSql = `
-  insert into rate_delays as d (id, failures, free_ms, forget_ms) values ($1, 1, ${delay("1")}, $2::bigint + $6::bigint)
-  on conflict (id) do update set failures = ${count}, free_ms = ${delay(count)}, forget_ms = $2::bigint + $6::bigint
+  insert into rate_delays as d (id, failures, free_ms, forget_ms) values ($1, 1, ${delay("1")}, ${now} + $6::bigint)
+  on conflict (id) do update set failures = ${count}, free_ms = ${delay(count)}, forget_ms = ${now} + $6::bigint
   returning 1 as counted`;
 
-/** Creates delays by the service's clock. */
+/** Creates delays by the database's clock, which all instances share. */
 export function createDelays({ database, clock }: Pick<LimiterDeps, "database" | "clock">): Delays {
   return {
     async begin(rule, subject) {
       const id = createHash("sha256").update(`${rule.name}\n${subject}`).digest();
-      const rows = await database.prepared<{ free_ms: string }>("rate-delay-read", readSql, [id, clock.now()]);
-      const free = rows[0] === undefined ? undefined : Number(rows[0].free_ms);
+      const params = [id, databaseMs(clock), rule.mostMs];
+      const [row] = await database.prepared<{ wait: string }>("rate-delay-read", readSql, params);
       return {
-        waitMs: Math.max(0, (free ?? 0) - clock.now()),
+        waitMs: Number(row?.wait ?? 0),
         async failed() {
           await database.prepared("rate-delay-failed", failedSql, [
             id,
-            clock.now(),
+            databaseMs(clock),
             rule.tolerated,
             rule.firstMs,
             rule.mostMs,
@@ -59,7 +63,7 @@ export function createDelays({ database, clock }: Pick<LimiterDeps, "database" |
           ]);
         },
         async passed() {
-          if (free !== undefined)
+          if (row !== undefined)
             await database.prepared("rate-delay-passed", "delete from rate_delays where id = $1 returning 1 as one", [
               id,
             ]);

@@ -1,4 +1,5 @@
 import type { Guard } from "../db/guard.ts";
+import { databaseMs, presentMs } from "../db/time.ts";
 import type { Database } from "../db/types.ts";
 import type { Budget, LimiterDeps } from "./budget.ts";
 import { createBuckets } from "./buckets.ts";
@@ -39,7 +40,7 @@ export interface Limiter {
 /** Returns SQL that deletes a batch of ended rows, by the index on their end. */
 const deleteEnded = (table: string, end: string): string =>
   `delete from ${table}
-  where id in (select id from ${table} where ${end} < $1 limit 2000 for update skip locked)
+  where id in (select id from ${table} where ${end} < ${presentMs("$1")} limit 2000 for update skip locked)
   returning 1 as one`;
 
 /**
@@ -67,7 +68,7 @@ export function createLimiter(deps: LimiterDeps): Limiter {
     delays: createDelays(deps),
     streaks: createStreaks(deps),
     async purge() {
-      const now = deps.clock.now();
+      const now = databaseMs(deps.clock);
       const removed = await Promise.all([
         deps.database.prepared("rate-buckets-purge", deleteEnded("rate_buckets", "full_ms"), [now]),
         deps.database.prepared("rate-windows-purge", deleteEnded("rate_windows", "empty_ms"), [now]),

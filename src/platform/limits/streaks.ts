@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { databaseMs, presentMs } from "../db/time.ts";
 import type { Tx } from "../db/types.ts";
 import type { LimiterDeps } from "./budget.ts";
 
@@ -25,25 +26,27 @@ export interface Streaks {
 /** Failed sign-in attempts by email, from any address and by any sign-in method (decisions 13). */
 export const SIGN_IN_FAILURES: StreakRule = { name: "sign_in", most: 100, forgetMs: 30 * 24 * 60 * 60 * 1000 };
 
+const now = presentMs("$2");
 const chargeSql = `
-  insert into rate_delays as d (id, failures, free_ms, forget_ms) values ($1, 1, 0, $2::bigint + $4::bigint)
+  insert into rate_delays as d (id, failures, free_ms, forget_ms) values ($1, 1, 0, ${now} + $4::bigint)
   on conflict (id) do update set
-    failures = case when d.forget_ms <= $2::bigint then 1 else d.failures + 1 end, forget_ms = $2::bigint + $4::bigint
-    where d.failures < $3::integer or d.forget_ms <= $2::bigint
+    failures = case when d.forget_ms <= ${now} then 1 else d.failures + 1 end, forget_ms = ${now} + $4::bigint
+    where d.failures < $3::integer or d.forget_ms <= ${now}
   returning 1 as one`;
 const refundSql = `
   with last as (delete from rate_delays where id = $1 and failures <= 1)
   update rate_delays set failures = failures - 1 where id = $1 and failures > 1 returning 1 as one`;
-const fullSql = "select 1 as one from rate_delays where id = $1 and failures >= $2::integer and forget_ms > $3::bigint";
+const fullSql = `select 1 as one from rate_delays
+  where id = $1 and failures >= $3::integer and forget_ms > ${now}`;
 
-/** Creates streaks by the service's clock, in PostgreSQL. */
+/** Creates streaks in PostgreSQL, by the database's clock. */
 export function createStreaks({ database, clock }: Pick<LimiterDeps, "database" | "clock">): Streaks {
   return {
     charge: async (rule, subject) =>
       (
         await database.prepared("rate-streak-charge", chargeSql, [
           idOf(rule, subject),
-          clock.now(),
+          databaseMs(clock),
           rule.most,
           rule.forgetMs,
         ])
@@ -51,8 +54,10 @@ export function createStreaks({ database, clock }: Pick<LimiterDeps, "database" 
     async refund(rule, subject) {
       await database.prepared("rate-streak-refund", refundSql, [idOf(rule, subject)]);
     },
-    full: async (rule, subject) =>
-      (await database.prepared("rate-streak-full", fullSql, [idOf(rule, subject), rule.most, clock.now()])).length > 0,
+    async full(rule, subject) {
+      const params = [idOf(rule, subject), databaseMs(clock), rule.most];
+      return (await database.prepared("rate-streak-full", fullSql, params)).length > 0;
+    },
   };
 }
 
