@@ -1,3 +1,5 @@
+import { isReady } from "../domains/operator/index.ts";
+import type { ReadinessReport } from "../domains/operator/index.ts";
 import type { FirstAttempts } from "../domains/webhooks/index.ts";
 import type { Config } from "../platform/config.ts";
 import type { OpenDatabase, Outbox } from "../platform/db/index.ts";
@@ -21,6 +23,7 @@ export interface Observed {
   temporal: TemporalClient;
   /** Undefined in a process without background work. */
   work: ObservedWork | undefined;
+  readiness: () => Promise<ReadinessReport>;
 }
 
 interface ObservedWork {
@@ -28,6 +31,7 @@ interface ObservedWork {
   worker: TemporalWorker;
   pollers: readonly Poller[];
   firstAttempts: FirstAttempts;
+  refusedMails(): number;
 }
 
 /** Metrics port and traces of a process. */
@@ -41,7 +45,7 @@ export interface Observation {
 
 /** Registers the metrics of the whole program; opens the metrics port and exports traces where configured. */
 export function composeObservation(observed: Observed): Observation {
-  const { config, metrics } = observed;
+  const { config, metrics, readiness } = observed;
   storeGauges(observed);
   if (observed.work !== undefined) {
     workGauges(observed, observed.work);
@@ -50,7 +54,15 @@ export function composeObservation(observed: Observed): Observation {
   const port =
     config.metricsPort === undefined
       ? undefined
-      : createMetricsPort({ host: config.host, port: config.metricsPort, metrics });
+      : createMetricsPort({
+          host: config.host,
+          port: config.metricsPort,
+          metrics,
+          readiness: async () => {
+            const report = await readiness();
+            return { isReady: isReady(report), report };
+          },
+        });
   let endTraces: (() => Promise<void>) | undefined;
   return {
     async start() {
@@ -91,19 +103,25 @@ function storeGauges({ metrics, database, outbox, temporal }: Observed): void {
   metrics.gauge("atrium_database_waiting", "Calls waiting for a connection to PostgreSQL.", () => pools("waiting"));
   metrics.gauge(
     "atrium_outbox_oldest_age_seconds",
-    "How long the oldest due outbox message has been waiting.",
+    "How long the oldest due outbox message has been waiting, or since when the oldest one that fails exists.",
     async () => (await oldestAge()) / 1_000,
   );
   metrics.gauges("atrium_outbox_rows", "Outbox messages.", "topic", () => byTopic("rows"));
   metrics.gauges("atrium_outbox_failing_rows", "Outbox messages that failed at least once.", "topic", () =>
     byTopic("failing"),
   );
+  metrics.gauges(
+    "atrium_outbox_failing_age_seconds",
+    "Age of the oldest outbox message that failed at least once.",
+    "topic",
+    async () => Object.fromEntries((await counts()).map((one) => [one.topic, one.failingMs / 1_000])),
+  );
   metrics.gauge("atrium_temporal_up", "1 while Temporal responds and has the namespace.", async () =>
     Number((await temporal.health()) === "ok"),
   );
 }
 
-function workGauges({ metrics }: Observed, { dispatcher, worker, firstAttempts }: ObservedWork): void {
+function workGauges({ metrics }: Observed, { dispatcher, worker, firstAttempts, refusedMails }: ObservedWork): void {
   metrics.gauge("atrium_worker_running", "1 while the Temporal worker takes work.", () =>
     Number(worker.health() === "ok"),
   );
@@ -118,6 +136,7 @@ function workGauges({ metrics }: Observed, { dispatcher, worker, firstAttempts }
     () => worker.failures().lastAt / 1_000,
   );
   metrics.gauges("atrium_dispatcher_running", "Outbox messages being handled.", "topic", () => dispatcher.inFlight());
+  metrics.gauge("atrium_mails_refused", "Mails that were refused for good and ended, since the start.", refusedMails);
   metrics.gauge("atrium_webhook_attempts_running", "First attempts of webhook deliveries in flight.", () =>
     firstAttempts.inFlight(),
   );

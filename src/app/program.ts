@@ -2,6 +2,7 @@ import { isIPv6 } from "node:net";
 import type { AddressInfo } from "node:net";
 import { DOMAINS } from "../domains/order.ts";
 import { composeObservation } from "./observation.ts";
+import { createReadiness } from "./readiness.ts";
 import { composeServer } from "./server.ts";
 import { migrations } from "../migrations/index.ts";
 import type { App, Infrastructure, Started } from "./app.ts";
@@ -18,7 +19,7 @@ import { limiterDatabase, createLimiter } from "../platform/limits/index.ts";
 import { createMetrics } from "../platform/metrics.ts";
 import { createGuardedClient } from "../platform/outgoing/client.ts";
 import { createMailbox, noMail } from "../platform/outgoing/mailbox.ts";
-import { createMailHandler, mailRetry, MAIL_SEND } from "../platform/outgoing/mail-outbox.ts";
+import { createMailTopics } from "../platform/outgoing/mail-outbox.ts";
 import { retryWhileUnavailable } from "../platform/retry.ts";
 import { StartError } from "../platform/start-error.ts";
 import type { Poller } from "../platform/poller.ts";
@@ -37,6 +38,9 @@ import { createTemporalWorker } from "../worker/worker.ts";
 
 /** How long a start waits for a database that is away (decisions 16.1), milliseconds. */
 const START_MS = 30_000;
+
+/** What background work leaves of the time of a stop, for closing what it uses, milliseconds. */
+const LAST_MS = 500;
 
 const EMPTY =
   "The database has no organization: set SERVICE_BOOTSTRAP_ORG, SERVICE_BOOTSTRAP_EMAIL and " +
@@ -95,7 +99,7 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
       : (await import("../platform/outgoing/mail.ts")).createMailer({ smtpUrl, from });
   // Mails of the mailbox carry live tokens: production never has one.
   const mailbox = off || smtpUrl !== undefined || !config.development ? undefined : createMailbox(database, clock);
-  const sink = mailer ?? mailbox ?? noMail;
+  const mails = createMailTopics({ sealer, sink: mailer ?? mailbox ?? noMail, log });
 
   const listenerCertificate = createListenerCertificate(config, { database, clock, random, sealer });
 
@@ -107,7 +111,7 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
     outbox,
     topics: {
       ...merged(contributions.map(({ topics }) => topics)),
-      [MAIL_SEND]: { handle: createMailHandler(sealer, sink), retry: mailRetry, concurrency: 4 },
+      ...mails.topics,
     },
   });
   const { address, tls: _tls, ...target } = infrastructure.temporal;
@@ -124,21 +128,21 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
     log,
     graceMs: 5_000,
   });
+  const readiness = createReadiness({ database, temporal, clock, domains, worker: works ? worker : undefined });
   const server: Server | undefined = serves
     ? composeServer({
         config,
-        clock,
         log,
         database,
         domains,
-        temporal,
+        readiness,
         metrics,
         mailbox,
         idempotency,
         limiter,
         listenerCertificate,
-        worker: works ? worker : undefined,
         consoleFolder: config.console.on ? infrastructure.consoleFolder : undefined,
+        isConsoleBuilding: infrastructure.isConsoleBuilding,
       })
     : undefined;
   const recovery = createWorkflowRecovery({
@@ -161,10 +165,21 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
       schedules: contributions.flatMap(({ schedules = [] }) => schedules),
     }),
   ];
-  const work = works ? { dispatcher, worker, pollers, firstAttempts: domains.webhooks.firstAttempts } : undefined;
-  const observation = composeObservation({ config, metrics, database, outbox, temporal, work });
+  const work = works
+    ? { dispatcher, worker, pollers, firstAttempts: domains.webhooks.firstAttempts, refusedMails: mails.refused }
+    : undefined;
+  let isStopping = false;
+  const observation = composeObservation({
+    config,
+    metrics,
+    database,
+    outbox,
+    temporal,
+    work,
+    readiness: async () => ({ ...(await readiness()), ...(isStopping && { status: "draining" }) }),
+  });
   let unlisten = (): void => undefined;
-  const stopWorking = (graceMs: number) =>
+  const stopWorking = (graceMs: number): Promise<unknown> =>
     Promise.all([...pollers.map((poller) => poller.drain(graceMs)), worker.stop()]);
 
   /** Whether the database has accepted a connection. */
@@ -225,10 +240,10 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
     },
     calls: metrics.calls,
     async stop(graceMs) {
-      const until = performance.now() + graceMs;
-      await server?.close(graceMs);
+      isStopping = true;
       unlisten();
-      if (works) await stopWorking(Math.max(1_000, until - performance.now()));
+      // Background work ends beside the requests, in the same time. What the last requests emit stays in the outbox.
+      await Promise.all([server?.close(graceMs), works ? stopWorking(Math.max(1_000, graceMs - LAST_MS)) : undefined]);
       await Promise.all([hasher.close(), outgoing.close(1_000), temporal.close(), domains.sessions.close()]);
       mailer?.close();
       await observation.closeMetrics();

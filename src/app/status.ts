@@ -29,6 +29,11 @@ function counted(count: number, what: string): string {
   return `${count}${count === SHOWN ? " or more" : ""} ${what}${count === 1 ? "" : "s"}`;
 }
 
+/** The first line of an error, shortened. */
+function oneLine(error: string | null): string {
+  return (error ?? "").split("\n", 1)[0]?.slice(0, 200) ?? "";
+}
+
 const line = (name: string, text: string): string => `${name.padEnd(12)} ${text}`;
 
 async function work(database: OpenDatabase): Promise<Status> {
@@ -40,9 +45,11 @@ async function work(database: OpenDatabase): Promise<Status> {
     openDeliveries(database, SHOWN),
     stuckInstalls(database, new Date(now - SLOW_INSTALL_MS), SHOWN),
   ]);
-  const lines = [line("outbox", topics.length === 0 ? "empty" : `oldest due message waits ${age(oldest)}`)];
-  for (const { topic, rows, failing } of topics)
-    lines.push(line("", `${topic}: ${rows} waiting${failing > 0 ? `, ${failing} tried before` : ""}`));
+  const lines = [line("outbox", topics.length === 0 ? "empty" : `oldest message that is due or fails: ${age(oldest)}`)];
+  for (const { topic, rows, failing, failingMs, lastError } of topics) {
+    const tried = failing > 0 ? `, ${failing} tried before, for up to ${age(failingMs)} (${oneLine(lastError)})` : "";
+    lines.push(line("", `${topic}: ${rows} waiting${tried}`));
+  }
   lines.push(
     line("deliveries", endpoints.length === 0 ? "none open" : `open at ${counted(endpoints.length, "endpoint")}`),
   );

@@ -19,6 +19,8 @@ export interface Lane {
 export const LEASE_MS = 30_000;
 /** Wait before the next claim while every message fails: failing messages must not use up what other topics need. */
 const FAILING_PAUSE_MS = 50;
+/** How long all messages of a topic fail before a warning says so. */
+const WARN_AFTER_MS = 30_000;
 /** Rows claimed at once where a coalescing key may complete many of them. */
 const COALESCED_BATCH = 1_000;
 
@@ -33,11 +35,15 @@ export interface LaneOptions extends PollerDeps {
 /** Creates the poller that claims and handles the messages of one topic. */
 export function createLane({ outbox, topic, handler, pollMs, ...deps }: LaneOptions): Lane {
   const { log } = deps;
-  const { concurrency, retry, coalescingKey } = handler;
+  const { concurrency, retry, retryTopic, coalescingKey } = handler;
   const handled = new Set<Group>();
   /** Claimed and waiting for a place. */
   let waiting: Group[] = [];
   let failuresInARow = 0;
+  /** When the first of them was, by `performance.now`. */
+  let failingSince = 0;
+  /** Whether a warning told of them. */
+  let isWarned = false;
 
   async function claim(run: PollerRun): Promise<boolean> {
     const free = concurrency - poller.inFlight();
@@ -63,20 +69,44 @@ export function createLane({ outbox, topic, handler, pollMs, ...deps }: LaneOpti
     try {
       await handleTraced(`outbox ${topic}`, row.traceparent, () => handler.handle(row.payload, row));
       await outbox.complete(ids);
-      failuresInARow = 0;
+      countSuccess();
     } catch (error) {
-      failuresInARow++;
+      countFailure(row, error);
       await releaseFailed(row, ids, error);
     }
     handled.delete(group);
     if (failuresInARow >= concurrency) poller.pause(FAILING_PAUSE_MS);
   }
 
+  function countSuccess(): void {
+    if (isWarned) log.info({ topic, failures: failuresInARow }, "Messages of a topic are handled again");
+    isWarned = false;
+    failuresInARow = 0;
+  }
+
+  /** Warns once when all messages have failed for a while. */
+  function countFailure(row: OutboxRow, error: unknown): void {
+    const now = performance.now();
+    if (failuresInARow === 0) failingSince = now;
+    failuresInARow++;
+    if (isWarned || failuresInARow < concurrency || now - failingSince < WARN_AFTER_MS) return;
+    isWarned = true;
+    log.warn(
+      { topic, id: row.id, failures: failuresInARow, lastError: messageOf(error) },
+      "All messages of a topic fail",
+    );
+  }
+
+  function waitAfter({ attempts, createdAt }: OutboxRow): number {
+    if (typeof retry === "function") return retry(attempts, deps.clock.now() - createdAt.getTime());
+    return retry[Math.min(attempts, retry.length) - 1] ?? 1_000;
+  }
+
   async function releaseFailed(row: OutboxRow, ids: readonly string[], error: unknown): Promise<void> {
-    const waitMs = retry[Math.min(row.attempts, retry.length) - 1] ?? 1_000;
+    const waitMs = waitAfter(row);
     log.debug({ err: error, topic, id: row.id, attempts: row.attempts }, "A message failed and is retried");
-    const message = error instanceof Error ? error.message : String(error);
-    const dropped = await outbox.fail(ids, message, waitMs).catch((failure: unknown) => {
+    const message = messageOf(error);
+    const dropped = await outbox.fail(ids, message, waitMs, retryTopic).catch((failure: unknown) => {
       log.debug({ err: failure, id: row.id }, "A failed message stays hidden until its lease ends");
       return 0;
     });
@@ -102,6 +132,10 @@ export function createLane({ outbox, topic, handler, pollMs, ...deps }: LaneOpti
       if (ids.length > 0) await outbox.extend(ids, LEASE_MS);
     },
   };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** Groups rows by coalescing key; all of them were committed before the first is handled. */

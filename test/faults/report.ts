@@ -34,7 +34,7 @@ export async function drained(
   for (let round = 1; ; round++) {
     const [row] = await runSql<Record<string, string>>(
       databaseUrl,
-      `select (select count(*) from outbox where topic <> 'mail.send') as outbox,
+      `select (select count(*) from outbox where topic not like 'mail.%') as outbox,
       (select count(*) from installs
        where step is not null or status in ('provisioning', 'deprovisioning')) as installs,
       (select count(*) from webhook_deliveries where status = 'pending') as deliveries`,

@@ -119,7 +119,7 @@ export const temporalAway =
       const drained = await within(
         drainedMs * 2,
         async () =>
-          (await count("outbox where topic <> 'mail.send'")) +
+          (await count("outbox where topic not like 'mail.%'")) +
             (await count("webhook_deliveries where status <> 'delivered'")) +
             (await count("installs where status <> 'active'")) ===
           0,

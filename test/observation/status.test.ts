@@ -6,6 +6,7 @@ import type { TestApp } from "../support/app.ts";
 import { openMarket } from "../support/market.ts";
 import type { Market } from "../support/market.ts";
 import { must, publish } from "../marketplace/stage.ts";
+import { runSql } from "../support/postgres.ts";
 import { temporalServer } from "../support/temporal.ts";
 import { startReceiver } from "../webhooks/receiver.ts";
 import type { Receiver } from "../webhooks/receiver.ts";
@@ -48,6 +49,19 @@ it("the status of a service in which nothing is stuck says so", async () => {
     "installs     none under way for more than 10 min",
   ]);
   expect(healthy).toBe(true);
+});
+
+it("the status of a service whose messages all fail names the topic, since when and why", async () => {
+  await runSql(
+    app.databaseUrl,
+    `insert into outbox (topic, payload, created_at, available_at, attempts, last_error)
+     values ('mail.retry', '{}', now() - interval '5 minutes', now() + interval '20 seconds', 9, E'535 no\nmore')`,
+  );
+  const { lines, healthy } = await status();
+  await runSql(app.databaseUrl, "delete from outbox where topic = 'mail.retry'");
+  expect(lines).toContain("outbox       oldest message that is due or fails: 5 min");
+  expect(lines).toContain("             mail.retry: 1 waiting, 1 tried before, for up to 5 min (535 no)");
+  expect(healthy).toBe(false);
 });
 
 it("the status names what is stuck, since when and why: an endpoint, an install, an unavailable Temporal", async () => {

@@ -2,52 +2,20 @@ import { afterEach, describe, expect, test } from "vitest";
 import { escapeHtml } from "../../src/platform/html.ts";
 import { layOutMail } from "../../src/platform/outgoing/layout.ts";
 import { createMailer } from "../../src/platform/outgoing/mail.ts";
+import { RefusedMailError } from "../../src/platform/outgoing/mailbox.ts";
 import { rawPeer } from "./peers.ts";
+import { startSmtp } from "./smtp.ts";
+import type { SmtpServer } from "./smtp.ts";
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-/** What a small SMTP server received. */
-interface Transcript {
-  from: string[];
-  to: string[];
-  messages: string[];
-}
-
-async function smtp(): Promise<{ port: number; heard: Transcript }> {
-  const heard: Transcript = { from: [], to: [], messages: [] };
-  const peer = await rawPeer((socket) => {
-    let buffer = "";
-    let inData = false;
-    socket.write("220 test ESMTP\r\n");
-    socket.on("data", (chunk: Buffer) => {
-      buffer += chunk.toString();
-      for (;;) {
-        const end = buffer.indexOf(inData ? "\r\n.\r\n" : "\r\n");
-        if (end < 0) return;
-        const text = buffer.slice(0, end);
-        buffer = buffer.slice(end + (inData ? 5 : 2));
-        if (inData) {
-          heard.messages.push(text);
-          inData = false;
-          socket.write("250 taken\r\n");
-        } else if (/^MAIL FROM:/i.test(text)) {
-          heard.from.push(text);
-          socket.write("250 ok\r\n");
-        } else if (/^RCPT TO:/i.test(text)) {
-          heard.to.push(text);
-          socket.write(text.includes("nobody") ? "550 no such mailbox\r\n" : "250 ok\r\n");
-        } else if (/^DATA/i.test(text)) {
-          inData = true;
-          socket.write("354 go on\r\n");
-        } else socket.write(/^EHLO/i.test(text) ? "250-test\r\n250 8BITMIME\r\n" : "250 ok\r\n");
-      }
-    });
-  });
-  cleanups.push(() => peer.close());
-  return { port: peer.port, heard };
+async function smtp(): Promise<SmtpServer> {
+  const server = await startSmtp();
+  cleanups.push(() => server.close());
+  return server;
 }
 
 function mailer(port: number, timeoutMs?: number) {
@@ -89,7 +57,7 @@ describe("Mail", () => {
       "jo@acme.test, evil@evil.test",
       "jo@acme.test>\r\nDATA",
     ]) {
-      await expect(one.send({ to, subject: "s", text: "t", html: "h" }), to).rejects.toThrow(TypeError);
+      await expect(one.send({ to, subject: "s", text: "t", html: "h" }), to).rejects.toThrow(RefusedMailError);
     }
     for (const message of heard.messages) expect(message).not.toMatch(/^Bcc:/im);
     expect(heard.to).toEqual(["RCPT TO:<jo@acme.test>"]);
@@ -110,6 +78,22 @@ describe("Mail", () => {
     setTimeout(() => stop.abort(reason), 20);
     await expect(mailer(mute.port).send(mail, stop.signal)).rejects.toBe(reason);
   });
+});
+
+test.each([
+  ["550", true],
+  ["550_5.1.1", true],
+  ["554_5.5.0", true],
+  ["450_4.2.1", false],
+  ["550_5.7.1", false],
+  ["554_5.4.5", false],
+])("a recipient refused with %s is refused for good: %s", async (code, isFinal) => {
+  const { port } = await smtp();
+  const sent = mailer(port).send({ to: `nobody+${code}@acme.test`, subject: "s", text: "t", html: "h" });
+  const error = await sent.catch((failure: unknown) => failure);
+  expect(error).toBeInstanceOf(Error);
+  expect(error instanceof RefusedMailError).toBe(isFinal);
+  if (isFinal) expect((error as Error).message).not.toContain("@");
 });
 
 describe("Layout", () => {

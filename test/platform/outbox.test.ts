@@ -66,15 +66,37 @@ test("failing rows are retried until they expire", async () => {
   const [row] = await outbox.claimDue(1, 60_000, topic);
   expect(row).toMatchObject({ topic, attempts: 1, createdAt: new Date(clock.now()), expiresAt: later(10_000) });
   expect(await outbox.fail([row!.id], "no luck", 1_000)).toBe(0);
-  expect(await outbox.counts()).toEqual([{ topic, rows: 1, failing: 1 }]);
+  expect(await outbox.counts()).toEqual([{ topic, rows: 1, failing: 1, failingMs: 0, lastError: "no luck" }]);
   expect(await outbox.nextDue()).toEqual(later(1_000));
   clock.advance(1_500);
-  expect(await outbox.oldestAge()).toBe(500);
+  expect(await outbox.oldestAge()).toBe(1_500);
   const [again] = await outbox.claimDue(1, 60_000, topic);
   expect(again!.attempts).toBe(2);
   expect(await outbox.fail([again!.id], "no luck", 60_000)).toBe(1);
   expect(await outbox.counts()).toEqual([]);
   expect([await outbox.oldestAge(), await outbox.nextDue()]).toEqual([0, null]);
+});
+
+test("the age of a row that fails counts from its beginning, while each attempt makes it due later", async () => {
+  await emit({});
+  clock.advance(700);
+  expect(await outbox.oldestAge()).toBe(700);
+  for (let attempt = 0; attempt < 3; attempt++) {
+    const [row] = await outbox.claimDue(1, 60_000, topic);
+    await outbox.fail([row!.id], "no luck", 30_000);
+    clock.advance(30_000);
+  }
+  expect(await outbox.oldestAge()).toBe(90_700);
+  expect(await outbox.counts()).toMatchObject([{ failing: 1, failingMs: 90_700 }]);
+});
+
+test("a failing row moves to another topic, so that it is not claimed before new ones", async () => {
+  await emit({ payload: { n: 1 } });
+  const [row] = await outbox.claimDue(1, 60_000, topic);
+  await outbox.fail([row!.id], "no luck", 0, `${topic}.retry`);
+  await emit({ payload: { n: 2 } });
+  expect((await outbox.claimDue(9, 60_000, topic)).map(({ payload }) => payload)).toEqual([{ n: 2 }]);
+  expect(await outbox.claimDue(9, 60_000, `${topic}.retry`)).toMatchObject([{ payload: { n: 1 }, attempts: 2 }]);
 });
 
 test("expired rows that nobody claimed are dropped and logged", async () => {

@@ -108,6 +108,32 @@ it("a topic whose messages all fail pauses between claims and continues at once 
   }
 });
 
+it("a topic whose messages all fail logs one warning after half a minute, and a line when it recovers", async () => {
+  vi.useFakeTimers();
+  try {
+    const { outbox } = heldBack(100_000, 100_000);
+    let isAway = true;
+    const handle = (): Promise<void> => (isAway ? Promise.reject(new Error("away")) : Promise.resolve());
+    const lines: string[] = [];
+    const told = (level: string) => (facts: { topic?: string }, text: string) =>
+      void lines.push(`${level}: ${facts.topic ?? ""}: ${text}`);
+    const log = { ...pollerDeps.log, warn: told("warn"), info: told("info") } as typeof pollerDeps.log;
+    const topics = { t: { handle, retry: [10], concurrency: 4 } };
+    const dispatcher = createDispatcher({ ...pollerDeps, log, outbox, topics });
+    start(dispatcher);
+    await vi.advanceTimersByTimeAsync(29_000);
+    expect(lines).toEqual([]);
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(lines).toEqual(["warn: t: All messages of a topic fail"]);
+    isAway = false;
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(lines.slice(1)).toEqual(["info: t: Messages of a topic are handled again"]);
+    await drain(dispatcher, 0);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 it("expired messages are dropped until none is left", async () => {
   vi.useFakeTimers();
   try {

@@ -8,7 +8,7 @@ import { createAppPool, SPAN_ATTRIBUTES } from "./connection.ts";
 import { connectionOf, PoolDialect } from "./dialect.ts";
 import { createGuard } from "./guard.ts";
 import type { Guard } from "./guard.ts";
-import { DatabaseStartError, mapFailure } from "./failure.ts";
+import { DatabaseStartError, isReadOnly, mapFailure } from "./failure.ts";
 import { createLivenessLock } from "./liveness-lock.ts";
 import { migrationTable } from "./migrator.ts";
 import type { MigrationObject } from "./migrator.ts";
@@ -26,7 +26,7 @@ export type { MigrationObject } from "./migrator.ts";
 export { grantApp, grantAppendOnly, grantRead, grantSequence } from "./grants.ts";
 export { isReleased } from "./liveness-lock.ts";
 export { createOutbox, MAX_EXPIRED_BATCH } from "./outbox.ts";
-export type { ExpiredRow, Outbox, OutboxRow } from "./outbox.ts";
+export type { ExpiredRow, Outbox, OutboxRow, TopicCounts } from "./outbox.ts";
 export { boundedCount, totalOf } from "./total.ts";
 export type { Total } from "./total.ts";
 export { pageOf } from "./paging.ts";
@@ -180,9 +180,10 @@ export async function openDatabase(options: DatabaseOptions): Promise<OpenDataba
     read: readOn(),
     withQuota: requestOwner.run,
     watching,
+    // By connections that no list or search can fill: a slow query of an organization makes no instance unready.
     ready: () =>
       readiness(
-        prepared,
+        background.identifying,
         options.migrations.map((migration) => migration.name),
       ),
     onWake(name, listener) {
@@ -219,15 +220,22 @@ async function readiness(prepared: Database["prepared"], expected: readonly stri
     timer = setTimeout(() => reject(new Error("no answer")), 1_800);
   });
   try {
-    const asked = prepared<{ name: string }>("ready", `select name from ${migrationTable}`, []);
+    const asked = prepared<{ name: string; isReadOnly: boolean }>(
+      "ready",
+      `select name, current_setting('transaction_read_only') = 'on' as "isReadOnly" from ${migrationTable}`,
+      [],
+    );
     asked.catch(() => undefined);
-    const done = new Set((await Promise.race([asked, late])).map((row) => row.name));
+    const rows = await Promise.race([asked, late]);
+    if (rows[0]?.isReadOnly === true) return { database: "read-only", migrations: "unknown" };
+    const done = new Set(rows.map((row) => row.name));
     const missing = expected.filter((name) => !done.has(name));
     return { database: "ok", migrations: missing.length === 0 ? "ok" : `missing: ${missing.join(", ")}` };
   } catch (error) {
     // undefined_table, and invalid_parameter_value for a role that does not exist yet
     const { code, cause } = error as { code?: string; cause?: unknown };
     if (cause instanceof DatabaseStartError) return { database: "not in the restricted role", migrations: "unknown" };
+    if (isReadOnly(cause)) return { database: "read-only", migrations: "unknown" };
     if (code === "42P01" || code === "22023") return { database: "ok", migrations: "not run" };
     return { database: "unreachable", migrations: "unknown" };
   } finally {

@@ -34,16 +34,34 @@ export interface Outbox {
   extend(ids: readonly string[], leaseMs: number): Promise<void>;
   /** Deletes completed rows. */
   complete(ids: readonly string[]): Promise<void>;
-  /** Makes rows due again after `waitMs`; deletes those that expire before that. @returns the number of deleted rows */
-  fail(ids: readonly string[], error: string, waitMs: number): Promise<number>;
+  /**
+   * Makes rows due again after `waitMs`, under another topic where one is given; deletes those that expire before that.
+   * @returns the number of deleted rows
+   */
+  fail(ids: readonly string[], error: string, waitMs: number, topic?: string): Promise<number>;
   /** Deletes expired rows, at most {@link MAX_EXPIRED_BATCH}, and returns them. */
   dropExpired(): Promise<ExpiredRow[]>;
-  /** Returns the milliseconds that the oldest due row has waited; 0 when there is none. */
+  /**
+   * Returns the age of the oldest work, milliseconds: how long a due row has waited, or how long ago one was written
+   * that fails, since each attempt makes it due later. 0 when there is none.
+   */
   oldestAge(): Promise<number>;
   /** Returns when the next row becomes due, or its lease ends; null when there is none. */
   nextDue(): Promise<Date | null>;
-  /** Returns per topic the number of rows, and of rows that failed at least once; each counted up to 100,000. */
-  counts(): Promise<{ topic: string; rows: number; failing: number }[]>;
+  /** Returns the state of each topic that has rows. */
+  counts(): Promise<TopicCounts[]>;
+}
+
+/** Rows of one topic. Each number is counted up to 100,000. */
+export interface TopicCounts {
+  topic: string;
+  rows: number;
+  /** Rows that failed at least once. */
+  failing: number;
+  /** Age of the oldest of them, milliseconds; 0 without one. */
+  failingMs: number;
+  /** Error of one of them; null without one. */
+  lastError: string | null;
 }
 
 /** Maximum length of a stored error. */
@@ -60,10 +78,12 @@ const topics = `topics as (
     select (select o.topic from outbox o where o.topic > topics.topic order by o.topic limit 1)
     from topics where topics.topic is not null
   )`;
-const counted = (where: string): string =>
-  `(select count(*)::int from (
-    select 1 from outbox o where o.topic = topics.topic ${where} limit ${MAX_COUNTED}
-  ) some_of_them)`;
+const failing = `lateral (
+    select count(*)::int as rows, min(kept.created_at) as since from (
+      select created_at from outbox o where o.topic = topics.topic and o.last_error is not null limit ${MAX_COUNTED}
+    ) kept
+  ) failing`;
+const ageMs = (since: string): string => `extract(epoch from ${present("$1")} - ${since})::double precision * 1000`;
 
 export function createOutbox({ database, clock }: { database: Pick<Database, "prepared">; clock: Clock }): Outbox {
   const now = (): Date | null => databaseTime(clock);
@@ -94,17 +114,17 @@ export function createOutbox({ database, clock }: { database: Pick<Database, "pr
       await database.prepared("outbox-complete", "delete from outbox where id = any($1::bigint[])", [ids]);
     },
 
-    async fail(ids, error, waitMs) {
+    async fail(ids, error, waitMs, topic) {
       const next = presentPlus("$3", "$4");
       const rows = await database.prepared<{ dropped: number }>(
         "outbox-fail",
         `with dropped as (delete from outbox where id = any($1::bigint[]) and expires_at <= ${next} returning id),
          kept as (
-           update outbox set available_at = ${next}, last_error = $2
+           update outbox set available_at = ${next}, last_error = $2, topic = coalesce($5, topic)
            where id = any($1::bigint[]) and (expires_at is null or expires_at > ${next})
          )
          select count(*)::int as dropped from dropped`,
-        [ids, error.slice(0, MAX_ERROR_LENGTH), now(), waitMs],
+        [ids, error.slice(0, MAX_ERROR_LENGTH), now(), waitMs, topic ?? null],
       );
       return rows[0]?.dropped ?? 0;
     },
@@ -123,11 +143,11 @@ export function createOutbox({ database, clock }: { database: Pick<Database, "pr
       const rows = await database.prepared<{ age: number | null }>(
         "outbox-oldest",
         `with recursive ${topics}
-         select extract(epoch from ${present("$1")} - min(oldest.available_at))::double precision * 1000 as age
-         from topics cross join lateral (
+         select ${ageMs("min(least(due.available_at, failing.since))")} as age
+         from topics left join lateral (
            select available_at from outbox o
            where o.topic = topics.topic and available_at <= ${present("$1")} order by available_at limit 1
-         ) oldest`,
+         ) due on true cross join ${failing}`,
         [now()],
       );
       return Math.max(0, Math.round(rows[0]?.age ?? 0));
@@ -150,9 +170,16 @@ export function createOutbox({ database, clock }: { database: Pick<Database, "pr
       database.prepared(
         "outbox-counts",
         `with recursive ${topics}
-       select topic, ${counted("")} as rows, ${counted("and o.last_error is not null")} as failing
-       from topics where topic is not null order by topic`,
-        [],
+       select topic, waiting.rows, failing.rows as failing,
+         greatest(0, coalesce(${ageMs("failing.since")}, 0)) as "failingMs",
+         (select o.last_error from outbox o where o.topic = topics.topic and o.last_error is not null limit 1)
+           as "lastError"
+       from topics cross join lateral (
+         select count(*)::int as rows
+         from (select 1 from outbox o where o.topic = topics.topic limit ${MAX_COUNTED}) kept
+       ) waiting cross join ${failing}
+       where topic is not null order by topic`,
+        [now()],
       ),
   };
 }

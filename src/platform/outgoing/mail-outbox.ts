@@ -1,13 +1,24 @@
 import type { Sealer } from "../crypto/sealed.ts";
 import { sealedColumn } from "../crypto/sealed-column.ts";
 import type { Tx } from "../db/types.ts";
+import type { Log } from "../log.ts";
+import type { TopicHandler } from "../topics.ts";
+import { RefusedMailError } from "./mailbox.ts";
 import type { Mail, MailSink } from "./mailbox.ts";
 
 /** Outbox topic of mails. The payload is `{box}`: the mail as JSON, sealed with the instance key, base64. */
-export const MAIL_SEND = "mail.send";
+const MAIL_SEND = "mail.send";
+/** Topic of mails whose first attempt failed: mails that fail for days delay no new one. */
+const MAIL_RETRY = "mail.retry";
+/** Mails sent concurrently, of each topic. Retries never use all connections of the mailer. */
+const CONCURRENCY = { [MAIL_SEND]: 4, [MAIL_RETRY]: 2 };
 
-/** Delays between attempts to send a mail, milliseconds (decisions 3.6); the last repeats until the mail expires. */
-export const mailRetry: readonly number[] = [1_000, 5_000, 15_000, 30_000];
+/** Delays between the first attempts to send a mail, milliseconds (decisions 3.6); the last is the shortest later. */
+const FIRST_DELAYS_MS = [1_000, 5_000, 15_000, 30_000] as const;
+const SHORTEST_LATER_MS = 30_000;
+/** A mail that has failed for long waits for this share of its age: codes and links are tried every 30 s. */
+const AGE_SHARE = 1 / 60;
+const LONGEST_DELAY_MS = 3_600_000;
 
 const CONTEXT = "mail.send";
 
@@ -21,7 +32,7 @@ export const SEALED_MAILS = sealedColumn({
     read: "decode(t.payload ->> 'box', 'base64')",
     // PostgreSQL breaks the lines of base64.
     write: "jsonb_build_object('box', translate(encode(n.box, 'base64'), E'\\n', ''))",
-    where: `topic = '${MAIL_SEND}'`,
+    where: `topic in ('${MAIL_SEND}', '${MAIL_RETRY}')`,
   },
 });
 
@@ -43,7 +54,52 @@ export function createMailOutbox(sealer: Pick<Sealer, "seal">): MailOutbox {
   };
 }
 
-/** Creates the handler of the topic. It rejects when a later attempt may succeed. */
+/** What sends mails, and the number of those that were refused for good since the start. */
+export interface MailTopics {
+  topics: Readonly<Record<string, TopicHandler>>;
+  refused(): number;
+}
+
+/** Creates the handlers of the topics. A mail that is refused for good ends with a warning that names no address. */
+export function createMailTopics({ sealer, sink, log }: MailTopicsDeps): MailTopics {
+  const open = createMailHandler(sealer, sink);
+  let refused = 0;
+  const handle: TopicHandler["handle"] = async (payload, { id, attempts }) => {
+    try {
+      await open(payload);
+    } catch (error) {
+      if (!(error instanceof RefusedMailError)) throw error;
+      refused++;
+      const { message, replyCode } = error;
+      log.warn({ id, attempts, replyCode, reason: message }, "A mail was refused for good and is not tried again");
+    }
+  };
+  const handler = (topic: keyof typeof CONCURRENCY): TopicHandler => ({
+    handle,
+    retry: mailDelay,
+    concurrency: CONCURRENCY[topic],
+    retryTopic: MAIL_RETRY,
+  });
+  return {
+    topics: { [MAIL_SEND]: handler(MAIL_SEND), [MAIL_RETRY]: handler(MAIL_RETRY) },
+    refused: () => refused,
+  };
+}
+
+/** Dependencies of {@link createMailTopics}. */
+export interface MailTopicsDeps {
+  sealer: Pick<Sealer, "open">;
+  sink: MailSink;
+  log: Pick<Log, "warn">;
+}
+
+/** Returns the wait after a failed attempt. */
+function mailDelay(attempts: number, ageMs: number): number {
+  const first = FIRST_DELAYS_MS[attempts - 1];
+  return first ?? Math.min(LONGEST_DELAY_MS, Math.max(SHORTEST_LATER_MS, ageMs * AGE_SHARE));
+}
+
+/** Creates the function that sends the mail of a message. It rejects as {@link MailSink.send} does. */
 export function createMailHandler(
   sealer: Pick<Sealer, "open">,
   sink: MailSink,

@@ -1,5 +1,6 @@
 import { createTransport } from "nodemailer";
 import { parseEmail } from "../email.ts";
+import { RefusedMailError } from "./mailbox.ts";
 import type { Mail, MailSink } from "./mailbox.ts";
 
 export interface MailerOptions {
@@ -16,7 +17,7 @@ export interface Mailer extends MailSink {
   /**
    * Resolves when the server has accepted the mail. Rejects when a later attempt may succeed, or with the signal's
    * reason.
-   * @throws {TypeError} when the recipient is not a single mailbox address
+   * @throws {RefusedMailError} when the recipient is not a single mailbox address, or the server refuses it for good
    */
   send(mail: Mail, signal?: AbortSignal): Promise<void>;
   /** Closes idle connections; a mail in flight is still sent. */
@@ -41,20 +42,43 @@ export function createMailer({ smtpUrl, from, timeoutMs = 10_000 }: MailerOption
       signal?.throwIfAborted();
       // nodemailer would accept lists, names and comments.
       const address = parseEmail(to)?.address;
-      if (address === undefined) throw new TypeError("the recipient is not one mailbox address");
-      const sent = transport.sendMail({
-        from,
-        to: { name: "", address },
-        envelope: { from: senderAddress(from), to: address },
-        subject: oneLine(subject),
-        text,
-        html,
-        headers: { "auto-submitted": "auto-generated" },
-      });
+      if (address === undefined) throw new RefusedMailError("the recipient is not one mailbox address");
+      const sent = transport
+        .sendMail({
+          from,
+          to: { name: "", address },
+          envelope: { from: senderAddress(from), to: address },
+          subject: oneLine(subject),
+          text,
+          html,
+          headers: { "auto-submitted": "auto-generated" },
+        })
+        .catch((error: unknown) => {
+          throw asRefusal(error) ?? error;
+        });
       await (signal === undefined ? sent : Promise.race([sent, rejectOnAbort(signal)]));
     },
     close: () => transport.close(),
   };
+}
+
+/**
+ * Returns the refusal when the server has refused this recipient or this mail for good: 550 to 554 to RCPT or DATA.
+ * Undefined for the enhanced codes of system, route and policy (RFC 3463 §3), which concern other mails too and end
+ * when somebody mends the account or the relay.
+ */
+function asRefusal(error: unknown): RefusedMailError | undefined {
+  const { command, responseCode = 0, response = "" } = error as SmtpError;
+  const isFinal = responseCode >= 550 && responseCode <= 554 && (command === "RCPT TO" || command === "DATA");
+  if (!isFinal || /^\d{3}[ -]5\.[347]\./u.test(response)) return undefined;
+  return new RefusedMailError(`the server refuses the mail with ${responseCode}`, responseCode, error);
+}
+
+/** What nodemailer says about a reply of the server. */
+interface SmtpError {
+  command?: string;
+  responseCode?: number;
+  response?: string;
 }
 
 function oneLine(text: string): string {

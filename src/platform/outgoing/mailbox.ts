@@ -10,9 +10,23 @@ export interface Mail {
   html: string;
 }
 
+/** A mail that no later attempt can send: its recipient does not exist, or is no mailbox. */
+export class RefusedMailError extends Error {
+  /** SMTP reply code; undefined when no server was asked. */
+  readonly replyCode: number | undefined;
+
+  constructor(message: string, replyCode?: number, cause?: unknown) {
+    super(message, { cause });
+    this.replyCode = replyCode;
+  }
+}
+
 /** Destination of mails: an SMTP server, or the mailbox of the development profile. */
 export interface MailSink {
-  /** Resolves when the mail is accepted; rejects when a later attempt may succeed. */
+  /**
+   * Resolves when the mail is accepted; rejects when a later attempt may succeed.
+   * @throws {RefusedMailError} when none can
+   */
   send(mail: Mail): Promise<void>;
 }
 

@@ -1,0 +1,50 @@
+import { rawPeer } from "./peers.ts";
+
+/** What the server received. */
+export interface Transcript {
+  from: string[];
+  to: string[];
+  messages: string[];
+}
+
+/** A small SMTP server. */
+export interface SmtpServer {
+  port: number;
+  heard: Transcript;
+  close(): Promise<void>;
+}
+
+/** Starts a server that refuses `nobody@`, with 550 or with the code in `nobody+450_4.2.1@`, and accepts the rest. */
+export async function startSmtp(): Promise<SmtpServer> {
+  const heard: Transcript = { from: [], to: [], messages: [] };
+  const peer = await rawPeer((socket) => {
+    let buffer = "";
+    let inData = false;
+    socket.write("220 test ESMTP\r\n");
+    socket.on("data", (chunk: Buffer) => {
+      buffer += chunk.toString();
+      for (;;) {
+        const end = buffer.indexOf(inData ? "\r\n.\r\n" : "\r\n");
+        if (end < 0) return;
+        const text = buffer.slice(0, end);
+        buffer = buffer.slice(end + (inData ? 5 : 2));
+        if (inData) {
+          heard.messages.push(text);
+          inData = false;
+          socket.write("250 taken\r\n");
+        } else if (/^MAIL FROM:/i.test(text)) {
+          heard.from.push(text);
+          socket.write("250 ok\r\n");
+        } else if (/^RCPT TO:/i.test(text)) {
+          heard.to.push(text);
+          const [, code] = /nobody\+?(\S*)@/.exec(text) ?? [];
+          socket.write(code === undefined ? "250 ok\r\n" : `${code.replace("_", " ") || "550"} no such mailbox\r\n`);
+        } else if (/^DATA/i.test(text)) {
+          inData = true;
+          socket.write("354 go on\r\n");
+        } else socket.write(/^EHLO/i.test(text) ? "250-test\r\n250 8BITMIME\r\n" : "250 ok\r\n");
+      }
+    });
+  });
+  return { port: peer.port, heard, close: () => peer.close() };
+}
