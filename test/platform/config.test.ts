@@ -134,6 +134,12 @@ describe("readConfig", () => {
     expect(readConfig({ PORT: "0", SERVICE_METRICS_PORT: "0" }).metricsPort).toBe(0);
   });
 
+  test("a first owner whose password was removed after the first start is ignored in production", () => {
+    const env = { ...production, SERVICE_BOOTSTRAP_ORG: "Acme", SERVICE_BOOTSTRAP_EMAIL: "a@b.example" };
+    expect(readConfig(env).bootstrap).toBeUndefined();
+    expect(problems({ ...env, SERVICE_BOOTSTRAP_EMAIL: undefined })).toHaveLength(1);
+  });
+
   test("the dev echo is refused outside development", () => {
     expect(problems({ ...production, SERVICE_MAGIC_LINK_DEV_ECHO: "1" })).toHaveLength(1);
     expect(readConfig({ SERVICE_MAGIC_LINK_DEV_ECHO: "1" }).magicLinkDevEcho).toBe(true);

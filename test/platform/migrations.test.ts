@@ -1,3 +1,4 @@
+import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { migrations } from "../../src/migrations/index.ts";
 import { defineMigration, migrate, openDatabase } from "../../src/platform/db/index.ts";
@@ -60,6 +61,48 @@ describe("Migrations", () => {
     } finally {
       await empty.close();
       await runSql(home.url, `drop role if exists ${app}; drop role if exists ${owner}`);
+    }
+  });
+
+  test("a migration without its lock gives way to readers, names who holds it, and runs afterwards", async () => {
+    const empty = await testDatabase({ empty: true });
+    const holder = new pg.Client({ connectionString: empty.url, application_name: "pg_dump" });
+    try {
+      await runSql(empty.url, "create table kept (id int)");
+      await holder.connect();
+      await holder.query("begin");
+      await holder.query("select * from kept");
+      const lines: string[] = [];
+      const change = defineMigration("0001-change", ["alter table kept add column more int"]);
+      const say = (line: string): void => void lines.push(line);
+      const ran = migrate({ url: empty.url, migrations: [change], log: silentLog, say });
+      const [{ pid } = { pid: 0 }] = (await holder.query<{ pid: number }>("select pg_backend_pid() as pid")).rows;
+      await expect.poll(() => lines).toEqual([expect.stringContaining(`${pid} (pg_dump)`)]);
+      const began = performance.now();
+      expect(await runSql(empty.url, "select * from kept")).toEqual([]);
+      expect(performance.now() - began).toBeLessThan(30_000);
+      await holder.query("commit");
+      expect(await ran).toEqual(["0001-change"]);
+    } finally {
+      await holder.end();
+      await empty.close();
+    }
+  });
+
+  test("an instance that waits for another's migrations says so", async () => {
+    const empty = await testDatabase({ empty: true });
+    const other = new pg.Client({ connectionString: empty.url });
+    try {
+      await other.connect();
+      await other.query("select pg_advisory_lock(7203918451)");
+      const lines: string[] = [];
+      const ran = migrate({ url: empty.url, migrations: [], log: silentLog, say: (line) => void lines.push(line) });
+      await expect.poll(() => lines).toEqual(["Another instance is migrating the database; waiting for it"]);
+      await other.end();
+      expect(await ran).toEqual([]);
+    } finally {
+      await other.end().catch(() => undefined);
+      await empty.close();
     }
   });
 

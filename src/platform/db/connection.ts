@@ -2,7 +2,7 @@ import pg from "pg";
 import { parseIntoClientConfig } from "pg-connection-string";
 import type { Log } from "../log.ts";
 import { tracing, withSpan } from "../tracing.ts";
-import { DatabaseStartError, isUnavailable } from "./failure.ts";
+import { DatabaseStartError, isUnavailable, READ_ONLY } from "./failure.ts";
 import { closeConnection } from "./patches/pg-close-connection.ts";
 import { GroupedStatement, QueryGroup } from "./patches/pg-query-group.ts";
 import type { Waiting } from "./patches/pg-query-group.ts";
@@ -28,14 +28,17 @@ type Send = (...args: unknown[]) => unknown;
 /** Shared by all connections of the process: they run the same statements. */
 const statementNames = createStatementNames();
 
-/** A connection that fails unless it has the restricted role, and that is closed when a query takes too long. */
+/** What a new connection has to be able to do. */
+const CHECK = `select current_user as role, current_setting('transaction_read_only') = 'on' as "isReadOnly"`;
+
+/** A connection that fails unless it writes in the restricted role, and that is closed when a query takes too long. */
 class BoundedClient extends pg.Client {
   constructor(config?: pg.ClientConfig) {
     super(config);
     const send = super.query.bind(this) as unknown as Send;
     // While the role is checked there is no other listener, and an error without one would end the process.
     this.on("error", () => undefined);
-    this.connect = this.#connectAndCheckRole(super.connect.bind(this), send);
+    this.connect = this.#connectAndCheck(super.connect.bind(this), send);
     const bounded: Send = (...given) => {
       // Bounded by `sendGroup`.
       if (given[0] instanceof QueryGroup) return send(given[0]);
@@ -71,15 +74,17 @@ class BoundedClient extends pg.Client {
 
   /**
    * Connects and verifies the role: a pooler may drop the option that sets it, and the connecting user may own the
-   * tables and be able to change audit events.
+   * tables and be able to change audit events. Refuses a server that only reads, such as a former primary whose name
+   * still leads to it: the connection would stay in the pool.
    */
-  #connectAndCheckRole(connect: () => Promise<unknown>, send: Send): pg.Client["connect"] {
+  #connectAndCheck(connect: () => Promise<unknown>, send: Send): pg.Client["connect"] {
     const checked = async (): Promise<void> => {
       await connect();
       const timer = setTimeout(() => closeConnection(this), DATABASE_TIMEOUTS.responseMs);
       try {
-        const { rows } = (await send("select current_user as role")) as pg.QueryResult<{ role: string }>;
+        const { rows } = (await send(CHECK)) as pg.QueryResult<{ role: string; isReadOnly: boolean }>;
         if (rows[0]?.role !== appRole) throw wrongRole(this, rows[0]?.role ?? "an unknown role");
+        if (rows[0].isReadOnly) throw readOnly();
       } catch (error) {
         closeConnection(this);
         throw error;
@@ -104,6 +109,10 @@ function wrongRole({ host, port, database }: pg.Client, role: string): DatabaseS
       "because a connection pooler or proxy drops the start-up option that sets the role. " +
       'Configure it to pass "options", or connect to the database directly.',
   );
+}
+
+function readOnly(): Error {
+  return Object.assign(new Error("it is read-only: a standby, or set so by its administrator"), { code: READ_ONLY });
 }
 
 /** Closes a connection whose server has not responded in time. */
@@ -230,11 +239,14 @@ export function createAppPool(url: string, max: number, log: Log): pg.Pool {
   return pool;
 }
 
+/** `application_name` of migrations. */
+export const OWNER_APPLICATION = "atrium-migrations";
+
 /** Settings for the owner of the schema, without statement time limits: a migration may take long. */
 export function ownerConfig(url: string): pg.PoolConfig {
   return {
     ...parseIntoClientConfig(url),
-    application_name: "atrium-migrations",
+    application_name: OWNER_APPLICATION,
     connectionTimeoutMillis: 5_000,
     keepAlive: true,
     types,

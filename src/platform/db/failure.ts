@@ -53,6 +53,19 @@ function codeOf(error: unknown): string | undefined {
   return typeof code === "string" ? code : undefined;
 }
 
+/** read_only_sql_transaction: the server is a standby, or its administrator lets nothing be written. */
+export const READ_ONLY = "25006";
+
+/** Whether a statement failed because its connection can only read. */
+export function isReadOnly(error: unknown): boolean {
+  return codeOf(error) === READ_ONLY;
+}
+
+/** Whether a statement gave up waiting for a lock (lock_not_available). */
+export function isLockTimeout(error: unknown): boolean {
+  return codeOf(error) === "55P03";
+}
+
 /** Whether the database cannot be reached, is full, shuts down, or does not respond in time. */
 export function isUnavailable(error: unknown): boolean {
   const code = codeOf(error);

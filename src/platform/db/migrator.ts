@@ -4,9 +4,9 @@ import { Migration, Migrator } from "@mikro-orm/migrations";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { parseIntoClientConfig } from "pg-connection-string";
-import { connectionFailure, ownerConfig } from "./connection.ts";
+import { connectionFailure, OWNER_APPLICATION, ownerConfig } from "./connection.ts";
 import { PoolDialect } from "./dialect.ts";
-import { isUnavailable } from "./failure.ts";
+import { isLockTimeout, isUnavailable } from "./failure.ts";
 import { grantRead } from "./grants.ts";
 import { ensureAppRole } from "./role.ts";
 import type { Log } from "../log.ts";
@@ -16,11 +16,22 @@ export type { MigrationObject };
 export const migrationTable = "schema_migrations";
 /** Key of the advisory lock under which migrations run, one at a time per database. */
 const LOCK_KEY = 7_203_918_451;
+/**
+ * Maximum wait of a statement of a migration for a lock. Every later statement of the service queues behind a waiting
+ * `alter table`, so the wait is shorter than their time limit; then the migration gives way and is tried again.
+ */
+const LOCK_TIMEOUT = "2s";
+/** Waits before a migration is tried again, milliseconds; the last repeats. */
+const LOCK_RETRY_MS: readonly number[] = [500, 1_000, 2_000, 5_000];
+/** Wait before a line says what is waited for, and between two lines. */
+const TOLD_AFTER_MS = 1_000;
+const TOLD_EVERY_MS = 30_000;
 
 /** Defines a migration of SQL statements. Its name must never change; grants follow what the statements create. */
 export function defineMigration(name: string, statements: readonly string[]): MigrationObject {
   const migration = class extends Migration {
     override up(): void {
+      this.addSql(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
       for (const statement of statements) this.addSql(statement);
     }
   };
@@ -71,6 +82,8 @@ export interface MigrateOptions {
   appUrl?: string | undefined;
   migrations: readonly MigrationObject[];
   log: Log;
+  /** Prints a line about what a migration waits for; default: the log. */
+  say?: (line: string) => void;
   /** Maximum wait for an unavailable database, milliseconds; default 30 s. */
   waitMs?: number;
 }
@@ -81,11 +94,12 @@ export interface MigrateOptions {
  * @returns the names of the migrations that ran
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
+  const { say = (line: string) => options.log.warn(line) } = options;
   const client = await connectWithRetries(options.url, options.waitMs ?? 30_000);
   try {
-    await acquireMigrationLock(client);
+    await acquireMigrationLock(client, say);
     await ensureAppRole(client, options.appUrl === undefined ? undefined : parseIntoClientConfig(options.appUrl).user);
-    const ran = await runPending(options);
+    const ran = await withBlockersTold(client, say, () => runAll(options));
     await client.query(grantRead(migrationTable));
     if (ran.length > 0) options.log.info({ migrations: ran }, "migrations have run");
     return ran;
@@ -99,17 +113,72 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
  * Polls for the lock: a session that waits inside a statement would block concurrent index builds, which wait for all
  * older statements.
  */
-async function acquireMigrationLock(client: pg.Client): Promise<void> {
+async function acquireMigrationLock(client: pg.Client, say: (line: string) => void): Promise<void> {
+  const began = performance.now();
+  let toldAt = began + TOLD_AFTER_MS - TOLD_EVERY_MS;
   for (;;) {
     const { rows } = await client.query<{ acquired: boolean }>("select pg_try_advisory_lock($1) as acquired", [
       LOCK_KEY,
     ]);
     if (rows[0]?.acquired === true) return;
+    const now = performance.now();
+    if (now - toldAt >= TOLD_EVERY_MS) {
+      toldAt = now;
+      say("Another instance is migrating the database; waiting for it");
+    }
     await sleep(50);
   }
 }
 
-async function runPending(options: MigrateOptions): Promise<string[]> {
+/** Sessions that a migration waits for: those that hold its lock, or that an index build lets end first. */
+const BLOCKERS = `select distinct holder.pid, holder.application_name as name
+  from pg_stat_activity waiting
+  cross join lateral unnest(pg_blocking_pids(waiting.pid)) as blocking (pid)
+  join pg_stat_activity holder on holder.pid = blocking.pid
+  where waiting.application_name = '${OWNER_APPLICATION}' and waiting.datname = current_database()`;
+
+/** Runs migrations; beside them, a line says which sessions they wait for. */
+async function withBlockersTold<T>(client: pg.Client, say: (line: string) => void, run: () => Promise<T>): Promise<T> {
+  let told = "";
+  let toldAt = -Infinity;
+  async function tell(): Promise<void> {
+    const { rows } = await client.query<{ pid: number; name: string | null }>(BLOCKERS);
+    const names = rows
+      .map(({ pid, name }) => (name === null || name === "" ? `${pid}` : `${pid} (${name})`))
+      .join(", ");
+    if (names === "" || (names === told && performance.now() - toldAt < TOLD_EVERY_MS)) return;
+    told = names;
+    toldAt = performance.now();
+    say(`A migration waits until the transaction of this PostgreSQL process ends: ${names}`);
+  }
+  let telling: Promise<void> = Promise.resolve();
+  const timer = setInterval(() => {
+    telling = telling.then(tell).catch(() => undefined);
+  }, TOLD_AFTER_MS);
+  try {
+    return await run();
+  } finally {
+    clearInterval(timer);
+    await telling;
+  }
+}
+
+/** Runs pending migrations, again while one gives way to another transaction. @returns the names of those that ran */
+async function runAll(options: MigrateOptions): Promise<string[]> {
+  const ran: string[] = [];
+  for (let attempt = 0; ; attempt++) {
+    try {
+      await runPending(options, ran);
+      return ran;
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error;
+      await sleep(LOCK_RETRY_MS[Math.min(attempt, LOCK_RETRY_MS.length - 1)]);
+    }
+  }
+}
+
+/** Runs pending migrations, and adds the name of each that has run. */
+async function runPending(options: MigrateOptions, ran: string[]): Promise<void> {
   const pool = new pg.Pool({ ...ownerConfig(options.url), max: 2 });
   pool.on("error", () => undefined);
   // A lost connection fails the current statement; without a listener it would also end the process.
@@ -131,9 +200,9 @@ async function runPending(options: MigrateOptions): Promise<string[]> {
       silent: true,
     },
   });
+  orm.migrator.on("migrated", ({ name }) => void ran.push(name));
   try {
-    const done = await orm.migrator.up();
-    return done.map((migration) => migration.name);
+    await orm.migrator.up();
   } finally {
     await orm.close(true);
   }

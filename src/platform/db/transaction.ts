@@ -5,7 +5,7 @@ import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import { connectionOf } from "./dialect.ts";
 import type { Guard } from "./guard.ts";
-import { isConsequence, isRefused, isRetryable, isUnavailable, mapFailure } from "./failure.ts";
+import { isConsequence, isReadOnly, isRefused, isRetryable, isUnavailable, mapFailure } from "./failure.ts";
 import { tracing, withoutTrace } from "../tracing.ts";
 import { insertOutbox } from "./outbox-rows.ts";
 import type { PoolQuota } from "./pool-quota.ts";
@@ -145,13 +145,16 @@ async function end(open: Open, signal: AbortSignal | undefined): Promise<void> {
   throw new Error("the transaction was rolled back: a statement in it had failed", { cause: failure });
 }
 
-/** Rolls back and releases the connection. If that fails, the connection is lost, and the transaction with it. */
+/**
+ * Rolls back and releases the connection. If that fails, the connection is lost, and the transaction with it. One that
+ * only reads is closed: others may lead to a server that writes.
+ */
 async function rollback(client: PoolClient, { statements }: Open, log: Log): Promise<void> {
   statements.close();
   if (!statements.isSent) return client.release();
   try {
     await client.query("rollback");
-    client.release();
+    client.release(isReadOnly(statements.failure));
   } catch (error) {
     log.debug({ err: error }, "rollback failed");
     client.release(true);
