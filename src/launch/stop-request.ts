@@ -1,3 +1,4 @@
+import { constants } from "node:os";
 import type { StartError } from "../platform/start-error.ts";
 
 /** Why the process stops. */
@@ -6,6 +7,8 @@ export interface StopReason {
   exitCode: number;
   /** The failure; undefined after a signal. */
   error: unknown;
+  /** Exit code of a command that the signal kept from its end, as shells have it; undefined after a failure. */
+  interruptedCode?: number;
 }
 
 /** A request to stop the process, by a signal or a failure. The first one counts. */
@@ -44,7 +47,7 @@ export function listenForStop(onError: (error: unknown) => void, exitNow: () => 
       const now = performance.now();
       if (since !== undefined && now - since > ECHO_MS) exitNow();
       since ??= now;
-      requestStop({ exitCode: 0, error: undefined });
+      requestStop({ exitCode: 0, error: undefined, interruptedCode: 128 + constants.signals[name] });
     });
   }
   for (const event of ["uncaughtException", "unhandledRejection"] as const) {

@@ -206,7 +206,11 @@ function readBootstrap(read: Reader, development: boolean): Config["bootstrap"] 
     true,
   );
   if (development) return { org: org ?? "Acme", email: email ?? "owner@acme.test", password };
-  const all = read.allOrNone("SERVICE_BOOTSTRAP_ORG", "SERVICE_BOOTSTRAP_EMAIL", "SERVICE_BOOTSTRAP_PASSWORD");
+  const names = ["SERVICE_BOOTSTRAP_ORG", "SERVICE_BOOTSTRAP_EMAIL"];
+  // The password alone is removed after the first start. The start warns where it is still needed.
+  if (read.text("SERVICE_BOOTSTRAP_PASSWORD") === undefined && names.every((name) => read.text(name) !== undefined))
+    return undefined;
+  const all = read.allOrNone(...names, "SERVICE_BOOTSTRAP_PASSWORD");
   return all ? { org: org!, email: email!, password } : undefined;
 }
 

@@ -38,7 +38,7 @@ describe("GET /", () => {
     for (const accept of [undefined, "*/*", "application/json", "text/html;q=0.5, application/json"]) {
       const { status, headers, body } = await app.call("GET", "/", accept === undefined ? {} : { headers: { accept } });
       expect(status).toBe(200);
-      expect(headers.get("vary")).toBe("Accept");
+      expect(headers.get("vary")).toBe("Origin, Accept");
       expect(body).toMatchObject({
         name: "atrium",
         first_login: { email: "owner@acme.test" },
@@ -144,6 +144,18 @@ describe("the pages", () => {
     }
   });
 
+  it("where nobody builds the console, a page says what the operator has to do and does not refresh", async () => {
+    const missing = await startApp({ consoleFolder: "/nonexistent", isConsoleBuilding: false });
+    try {
+      const { status, text } = await missing.call("GET", "/invite");
+      expect(status).toBe(503);
+      expect(text).toContain("npm run build:console");
+      expect(text).not.toContain("refresh");
+    } finally {
+      await missing.close();
+    }
+  });
+
   it("SERVICE_CONSOLE=off serves the API alone", async () => {
     for (const path of ["/console", "/sign-in", "/magic-link", "/console/assets/index-abcd1234.js"])
       expect((await bare.call("GET", path)).body, path).toMatchObject({ code: "not_found" });
@@ -163,7 +175,7 @@ describe("the assets", () => {
     expect(headers.get("content-encoding")).toBe("gzip");
     expect(headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
     expect(headers.get("content-type")).toBe("text/javascript; charset=utf-8");
-    expect(headers.get("vary")).toBe("Accept-Encoding");
+    expect(headers.get("vary")).toBe("Origin, Accept-Encoding");
   });
 
   it("an asset is sent as it is to those who accept no encoding", async () => {

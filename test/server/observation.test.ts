@@ -70,15 +70,17 @@ test("one trace spans the caller, HTTP, SQL and the outbox message", async () =>
   expect(currentTraceparent()).toBeUndefined();
 });
 
-test("metrics are served on a port of their own", async () => {
+test("metrics and probes are served on a port of their own", async () => {
   const { createMetrics } = await import("../../src/platform/metrics.ts");
   const { createMetricsPort } = await import("../../src/server/metrics-port.ts");
   const metrics = createMetrics({ defaults: true });
+  let isReady = true;
+  const readiness = async () => Promise.resolve({ isReady, report: { status: isReady ? "ok" : "unavailable" } });
   metrics.gauge("test_gauge", "A gauge.", async () => Promise.resolve(7));
   metrics.gauge("test_broken", "A gauge that cannot be read.", async () => Promise.reject(new Error("away")));
   metrics.gauges("test_parts", "Parts.", "part", () => ({ one: 1, two: 2 }));
   metrics.observe("a/B", "rest", 0.2, "conflict");
-  const port = createMetricsPort({ host: "127.0.0.1", port: 0, metrics });
+  const port = createMetricsPort({ host: "127.0.0.1", port: 0, metrics, readiness });
   await port.listen();
   const url = `http://127.0.0.1:${port.address().port}`;
   const text = await (await fetch(`${url}/metrics`)).text();
@@ -88,5 +90,13 @@ test("metrics are served on a port of their own", async () => {
   expect(text).toMatch(/^atrium_rpc_duration_seconds_bucket\{rpc="a\/B",protocol="rest",le="0.25"\} 1$/m);
   expect(text).toMatch(/^process_cpu_user_seconds_total /m);
   expect((await fetch(url)).status).toBe(404);
+  const probe = async (path: string) => {
+    const answer = await fetch(`${url}${path}`);
+    return [answer.status, await answer.json()];
+  };
+  expect(await probe("/healthz")).toEqual([200, { status: "ok" }]);
+  expect(await probe("/readyz")).toEqual([200, { status: "ok" }]);
+  isReady = false;
+  expect(await probe("/readyz")).toEqual([503, { status: "unavailable" }]);
   await port.close();
 });

@@ -36,6 +36,8 @@ export interface AppOptions {
   log?: Log;
   /** Folder of the built console; without one no console is served. */
   consoleFolder?: string;
+  /** Whether a missing build is being made; default: yes. */
+  isConsoleBuilding?: boolean;
   /** Starts without a master key. */
   sealedVault?: boolean;
   /** Another master key than {@link MASTER_KEY}. */
@@ -130,6 +132,7 @@ export async function startApp(options: AppOptions = {}): Promise<TestApp> {
     masterKey: options.sealedVault === true ? undefined : Buffer.from(options.masterKey ?? MASTER_KEY),
     bootstrap: owner,
     consoleFolder: options.consoleFolder,
+    isConsoleBuilding: () => options.isConsoleBuilding ?? true,
     passwordCost: options.costlyPasswords === true ? undefined : CHEAP_PASSWORDS,
     log: options.log ?? silentLog,
     clock: options.clock ?? clock,

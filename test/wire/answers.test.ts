@@ -108,7 +108,12 @@ describe("X-Content-Type-Options: nosniff", () => {
   });
 
   it("nosniff is sent on the metrics port", async () => {
-    const port = createMetricsPort({ host: "127.0.0.1", port: 0, metrics: createMetrics() });
+    const port = createMetricsPort({
+      host: "127.0.0.1",
+      port: 0,
+      metrics: createMetrics(),
+      readiness: () => Promise.resolve({ isReady: true, report: {} }),
+    });
     await port.listen();
     const base = `http://127.0.0.1:${port.address().port}`;
     const answers = await Promise.all(["/metrics", "/%6detrics", "/nope"].map((path) => fetch(base + path)));

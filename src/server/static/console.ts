@@ -3,6 +3,7 @@ import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { escapeHtml } from "../../platform/html.ts";
 import { basePath } from "../../platform/base-path.ts";
+import { varying } from "../../transcoding/index.ts";
 import type { PlainHandler } from "../routes.ts";
 import { createAssets } from "./assets.ts";
 import { pageHeaders } from "./headers.ts";
@@ -12,6 +13,8 @@ import { PREVIEW_PAGE, PREVIEW_POLICY } from "./preview.ts";
 export interface ConsoleOptions {
   /** Folder of the build; it may appear while the service runs. */
   folder: string;
+  /** Whether a build that is missing is being made. */
+  isBuilding: () => boolean;
   /** Public URL of the service; its path is the prefix of every link. */
   baseUrl: string;
   /** Settings that the pages read from a `meta` element. */
@@ -49,7 +52,22 @@ export const DOORS: readonly string[] = [
 
 const ASSETS = "/console/assets/";
 
-const BUILDING = `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta http-equiv="refresh" content="2"><title>Building the console · Atrium</title></head><body><main><h1>Building the console</h1><p>This page refreshes itself. The API is ready. In production, run npm run build:console once.</p></main></body></html>`;
+/** Page of a console that is not there: while it is built, and where only the operator can act. */
+const page = (title: string, text: string, head = ""): string =>
+  `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">` +
+  `${head}<title>${title} · Atrium</title></head><body><main><h1>${title}</h1><p>${text}</p></main></body></html>`;
+
+const BUILDING = page(
+  "Building the console",
+  "This page refreshes itself. The API is ready.",
+  '<meta http-equiv="refresh" content="2">',
+);
+
+const NOT_BUILT = page(
+  "The console is not installed",
+  "The operator of this service has to run <code>npm run build:console</code> in its program folder. Then open this " +
+    "page again: the link that led here still works until it expires. The API is ready.",
+);
 
 /** Whether a client prefers a page to JSON; a client that accepts anything gets JSON. */
 export function prefersPage(accept: string | undefined): boolean {
@@ -61,7 +79,7 @@ export function prefersPage(accept: string | undefined): boolean {
 }
 
 /** Serves the console: its assets, and one document for all its pages and for `/`. */
-export function consolePages({ folder, baseUrl, settings }: ConsoleOptions): PlainHandler {
+export function consolePages({ folder, isBuilding, baseUrl, settings }: ConsoleOptions): PlainHandler {
   const { protocol } = new URL(baseUrl);
   const headers = pageHeaders(protocol === "https:");
   const assetOf = createAssets(folder);
@@ -86,7 +104,8 @@ export function consolePages({ folder, baseUrl, settings }: ConsoleOptions): Pla
     const response = rawResponse as ServerResponse;
     const send = (status: number, sent: Record<string, string>, body: string | Buffer): true | "other_method" => {
       if (request.method !== "GET" && request.method !== "HEAD") return "other_method";
-      response.writeHead(status, { ...sent, "content-length": String(Buffer.byteLength(body)) });
+      const vary = sent["vary"] === undefined ? {} : { vary: varying(response, sent["vary"]) };
+      response.writeHead(status, { ...sent, ...vary, "content-length": String(Buffer.byteLength(body)) });
       response.end(request.method === "HEAD" ? undefined : body);
       return true;
     };
@@ -96,14 +115,17 @@ export function consolePages({ folder, baseUrl, settings }: ConsoleOptions): Pla
       return asset !== undefined && send(200, asset.headers, asset.body);
     }
     if (path === "/console/preview") return send(200, pageHeaders(protocol === "https:", PREVIEW_POLICY), PREVIEW_PAGE);
-    const page =
+    const isPage =
       path === "/console" ||
       path.startsWith("/console/") ||
       doors.has(path) ||
       (path === "/" && prefersPage(request.headers.accept));
-    if (!page) return false;
+    if (!isPage) return false;
     const sent = path === "/" ? { ...headers, vary: "Accept" } : headers;
     const html = read();
-    return html === undefined ? send(503, { ...sent, "retry-after": "2" }, BUILDING) : send(200, sent, html);
+    if (html !== undefined) return send(200, sent, html);
+    return isBuilding()
+      ? send(503, { ...sent, "retry-after": "2" }, BUILDING)
+      : send(503, { ...sent, "retry-after": "60" }, NOT_BUILT);
   };
 }
