@@ -61,11 +61,11 @@ import { openStreamCounts } from "./0101-open-streams.ts";
 import { nextAttempts } from "./0102-next-attempts.ts";
 import { purchases } from "./0103-purchases.ts";
 import { organizationsByCreation } from "./0104-organizations-by-creation.ts";
-import { webhookSteps } from "./0105-webhook-steps.ts";
 import { svidIssuers } from "./0087-svid-issuers.ts";
 import { customerOrganizations } from "./0090-customer-organizations.ts";
 import { boughtPlans } from "./0092-bought-plans.ts";
 import { endedCloudTargets } from "./0093-ended-cloud-targets.ts";
+import { webhookSteps } from "./0105-webhook-steps.ts";
 
 /** Every migration of every domain, in the order they run. Append only: a released migration never changes. */
 export const migrations: readonly MigrationObject[] = [
@@ -132,9 +132,9 @@ export const migrations: readonly MigrationObject[] = [
   nextAttempts,
   purchases,
   organizationsByCreation,
-  webhookSteps,
   svidIssuers,
   customerOrganizations,
   boughtPlans,
   endedCloudTargets,
+  webhookSteps,
 ];

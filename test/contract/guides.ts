@@ -6,6 +6,7 @@ import { root } from "./run.ts";
 /** The guides that the service serves, by the last part of their path, and the document each is made of. */
 const GUIDES: Readonly<Record<string, string>> = {
   "quick-start": "quick-start.md",
+  calling: "calling.md",
   "verify-tokens": "verify-tokens.md",
   "stay-signed-in": "tour-sessions.md",
   "step-up": "step-up.md",
