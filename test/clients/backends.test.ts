@@ -13,6 +13,7 @@ import { root } from "../contract/run.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { elevate } from "../support/elevate.ts";
+import { signUp } from "../support/market.ts";
 import { freePort } from "../support/postgres.ts";
 import { installPython } from "./driver.ts";
 import { publishGoModule } from "./go-module.ts";
@@ -21,10 +22,11 @@ const secret = newWebhookSecret(systemRandom);
 
 let app: TestApp;
 let key: string;
+let orgUuid: string;
 beforeAll(async () => {
   app = await startApp({ clock: systemClock, env: { SERVICE_RATE_LIMITS: "off" } });
   const token = await app.login();
-  const { org_uuid: orgUuid } = (await app.call("GET", "/api/auth/me", { token })).body;
+  orgUuid = (await app.call("GET", "/api/auth/me", { token })).body.org_uuid;
   const made = await app.call("POST", `/api/admin/organizations/${orgUuid}/api-keys`, {
     token,
     body: { name: "backend", scopes: ["read:users"] },
@@ -95,7 +97,13 @@ for (const { name, missing, build } of EXAMPLES) {
       const port = await freePort();
       url = `http://127.0.0.1:${port}`;
       const settings = { ATRIUM_ISSUER: "http://atrium.test", ATRIUM_URL: app.url, ATRIUM_API_KEY: key };
-      const env = { ...example.env, ...settings, WEBHOOK_SECRETS: secret, PORT: String(port) };
+      const env = {
+        ...example.env,
+        ...settings,
+        ATRIUM_ORG_UUID: orgUuid,
+        WEBHOOK_SECRETS: secret,
+        PORT: String(port),
+      };
       child = spawn(example.program, example.args, { env, stdio: ["ignore", "pipe", "inherit"] });
       if (child.stdout !== null) createInterface(child.stdout).on("line", (line) => lines.push(line));
       await vi.waitFor(async () => expect((await fetch(`${url}/projects`)).status).toBe(401), 300_000);
@@ -122,6 +130,18 @@ for (const { name, missing, build } of EXAMPLES) {
 
     it(`${name} lists the members of its organization`, async () => {
       expect(await request("GET", "/members", await app.login())).toEqual([200, { members: [app.owner.email] }]);
+    });
+
+    it(`${name} refuses members of other organizations`, async () => {
+      const { token } = await signUp(app);
+      expect(await request("GET", "/members", token)).toMatchObject([401, { code: "unauthorized" }]);
+    });
+
+    it(`${name} does not start without a webhook secret`, () => {
+      const env = { ...example.env, ATRIUM_ORG_UUID: orgUuid, WEBHOOK_SECRETS: "," };
+      const { status, stderr } = spawnSync(example.program, example.args, { env, encoding: "utf8", timeout: 30_000 });
+      expect(status).toBe(1);
+      expect(stderr).toContain("WEBHOOK_SECRETS");
     });
 
     it(`${name} handles an event once, and refuses what is not signed`, async () => {

@@ -163,7 +163,9 @@ for (const language of languages())
       ["stops in its body", [whole("ada@acme.test").subarray(0, -1)]],
     ])("ends a call at its deadline when the answer %s", async (_form, pieces) => {
       server.next = { pieces };
-      expect(await driver.fail("me", { ...own(), timeout: 0.3 })).toMatchObject({ error_code: "deadline_exceeded" });
+      // A context that lasts longer than a call may take changes nothing.
+      const call = { ...own(), timeout: 0.3, context: 3_600 };
+      expect(await driver.fail("me", call)).toMatchObject({ error_code: "deadline_exceeded" });
       server.next = { pieces: [whole("eve@acme.test")] };
       expect(await driver.run("me", own())).toMatchObject({ email: "eve@acme.test" });
     });
@@ -200,5 +202,16 @@ for (const language of languages())
       expect(await driver.run("hurry", client)).toEqual({ cancelled: true });
       server.next = { pieces: [whole("eve@acme.test")] };
       expect(await driver.run("me", client)).toMatchObject({ email: "eve@acme.test" });
+    });
+
+    const streamHead =
+      "HTTP/1.1 200 OK\r\nContent-Type: application/connect+proto\r\nTransfer-Encoding: chunked\r\n\r\n";
+    it.runIf(language.name.includes("asyncio")).each([
+      ["over a connection of the caller's", { own_connection: true }, []],
+      ["of a stream that does not begin", { stream: true }, []],
+      ["of a stream after its first message", { stream: true }, [streamHead, chunk(Buffer.alloc(5))]],
+    ])("cancels a call %s as asyncio does", async (_name, kind, pieces) => {
+      server.next = { pieces };
+      expect(await driver.run("hurry", { ...own(), ...kind })).toEqual({ cancelled: true });
     });
   });

@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { verifyWebhook } from "../../src/clients/typescript/webhooks/index.ts";
@@ -133,6 +134,27 @@ for (const language of languages()) {
           kind: "webhook",
           status: 401,
         });
+    });
+
+    it.each([[[]], [[""]], [["whsec_"]], [[secret, ""]]])("fails on the webhook secrets %j", async (secrets) => {
+      const event = { type: "install.deprovisioning", data: { install_id: INSTALL } };
+      const { body, headers } = delivery(event);
+      const signed = `${headers["webhook-id"]}.${headers["webhook-timestamp"]}.${body}`;
+      const signature = `v1,${createHmac("sha256", "").update(signed).digest("base64")}`;
+      const forged = { secrets, body, headers: { ...headers, "webhook-signature": signature } };
+      const failure = { kind: "other", message: expect.stringContaining("secret") };
+      expect(await driver.fail("webhook", forged)).toMatchObject(failure);
+      expect(await driver.fail("webhook", { secrets, body, headers })).toMatchObject(failure);
+      const job = { key: `secrets ${secrets.join(",")}`, url: app.url, outcome: "active" };
+      expect(await driver.fail("publish", { ...job, ...forged })).toMatchObject(failure);
+    });
+
+    it("remembers what a publisher did for a request that ended meanwhile", async () => {
+      const message = delivery({ type: "install.provisioning", data: { install_id: INSTALL } }, { id: "msg_1" });
+      const job = { key: "gone", secrets: [secret], url: app.url, outcome: "active", ...message };
+      expect(await driver.run("publish", { ...job, gone: true })).toMatchObject({ handled: 1 });
+      const { answers, handled } = await driver.run("publish", job);
+      expect([handled, answers.map(([code]: [number]) => code)]).toEqual([1, [200, 200]]);
     });
 
     it.each([

@@ -3,10 +3,24 @@ import { systemClock } from "../../src/platform/clock.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { languages } from "./driver.ts";
-import type { Driver } from "./driver.ts";
+import type { Driver, DriverError } from "./driver.ts";
 import { ISSUER, listen, makeIssuer, ORG, REFUSED } from "./issuer.ts";
 
 const seconds = (): number => Math.floor(Date.now() / 1_000);
+const KEYS = `/api/organizations/${ORG}/.well-known/jwks.json`;
+/** More than a verifier keeps key sets. */
+const INVENTED = 1_500;
+/** 100 at once, then 5 a second; a slow machine may take some seconds for all. */
+const MOST_REQUESTS = 150;
+
+/** A token that nobody signed, of an organization that does not exist. */
+const invented = (): string => {
+  const parts = [
+    { alg: "EdDSA", typ: "at+jwt", kid: "x" },
+    { iss: ISSUER, org: crypto.randomUUID() },
+  ];
+  return [...parts.map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")), "eHh4"].join(".");
+};
 
 let app: TestApp;
 beforeAll(async () => {
@@ -26,6 +40,7 @@ async function issuer() {
       response.writeHead(200).write('{"keys":[');
       return;
     }
+    if (request.url !== KEYS) return void response.writeHead(404).end("{}");
     response.writeHead(publish.status, { "cache-control": "max-age=300", ...publish.headers }).end(publish.body);
   });
   const close = (): void => {
@@ -61,8 +76,40 @@ for (const language of languages()) {
       const { sign, requests, url, close } = await issuer();
       const job = { key: name, issuer: ISSUER, base_url: url, token: await sign(claims, header) };
       expect(await driver.fail("verify", job)).toMatchObject({ kind: "token", status: 401 });
-      expect(requests.filter((path) => path !== `/api/organizations/${ORG}/.well-known/jwks.json`)).toEqual([]);
+      expect(requests.filter((path) => path !== KEYS)).toEqual([]);
       close();
+    });
+
+    it("gives an API key the roles of its maker only with the scope admin", async () => {
+      const token = await app.login();
+      const { org_uuid: orgUuid } = (await app.call("GET", "/api/auth/me", { token })).body;
+      const job = { issuer: ISSUER, base_url: app.url, introspect: true };
+      for (const [scope, allowed] of [
+        ["read:users", false],
+        ["admin", true],
+      ] as const) {
+        const body = { name: `${language.name} ${scope}`, scopes: [scope] };
+        const made = await app.call("POST", `/api/admin/organizations/${orgUuid}/api-keys`, { token, body });
+        const key = { ...job, token: made.body.api_key };
+        expect(await driver.run("verify", key)).toMatchObject({ scopes: expect.arrayContaining([scope]) });
+        const demanded = driver
+          .run("verify", { ...key, roles: ["admin"] })
+          .catch((error: DriverError) => error.failure);
+        expect(await demanded).toMatchObject(allowed ? { org_name: "Acme" } : { kind: "token", status: 403 });
+      }
+    });
+
+    it("refuses everybody where no role is good enough", async () => {
+      const job = { issuer: ISSUER, base_url: app.url, token: await app.login() };
+      expect(await driver.run("verify", { ...job, roles: ["admin", "manager"] })).toMatchObject({ roles: ["admin"] });
+      for (const roles of [[], ["manager"]])
+        expect(await driver.fail("verify", { ...job, roles })).toMatchObject({ kind: "token", status: 403 });
+    });
+
+    it("has the same caller for a token again, whatever a handler did with the first", async () => {
+      const job = { key: "again", issuer: ISSUER, base_url: app.url, token: await app.login() };
+      for (let nth = 0; nth < 3; nth++)
+        expect(await driver.run("verify", job)).toMatchObject({ roles: ["admin"], scopes: null });
     });
 
     it("refuses what is no signed token, without a request", async () => {
@@ -83,6 +130,46 @@ for (const language of languages()) {
       const job = { key: "flood", issuer: ISSUER, base_url: url, refused, token: await sign() };
       expect(await driver.run("verify", job)).toMatchObject({ refused: 1_000 });
       expect(requests.length).toBeLessThanOrEqual(2);
+      close();
+    });
+
+    it("spends few requests, and no known key set, on invented organizations", async () => {
+      const { sign, requests, url, close } = await issuer();
+      const job = { key: "invented", issuer: ISSUER, base_url: url };
+      await driver.run("verify", { ...job, token: await sign() });
+      const refused = Array.from({ length: INVENTED }, invented);
+      const later = { ...job, refused, token: await sign({ jti: "2" }) };
+      expect(await driver.run("verify", later)).toMatchObject({ refused: INVENTED });
+      expect(requests.length).toBeLessThanOrEqual(MOST_REQUESTS);
+      expect(new Set(requests).size).toBe(requests.length);
+      expect(await driver.fail("verify", { ...job, token: invented() })).toMatchObject({ status: 503 });
+      close();
+    });
+
+    it("uses known keys while the service does not respond, also for requests with little time", async () => {
+      const { sign, publish, url, close } = await issuer();
+      publish.headers = { "cache-control": "max-age=0" };
+      const job = { key: "stale", issuer: ISSUER, base_url: url, context: 0.5 };
+      await driver.run("verify", { ...job, token: await sign() });
+      publish.slow = true;
+      for (const jti of ["2", "3"])
+        expect(await driver.run("verify", { ...job, token: await sign({ jti }) })).toMatchObject({ org_name: "Acme" });
+      close();
+    });
+
+    it("uses known keys at once while an unknown one is looked for", async () => {
+      const { sign, publish, requests, url, close } = await issuer();
+      const job = { key: "looking", issuer: ISSUER, base_url: url };
+      await driver.run("verify", { ...job, token: await sign() });
+      publish.slow = true;
+      let found = false;
+      const unknown = driver
+        .fail("verify", { ...job, token: await sign({}, { kid: "k2" }) })
+        .finally(() => (found = true));
+      await expect.poll(() => requests.length).toBe(2);
+      await driver.run("verify", { ...job, token: await sign({ jti: "2" }) });
+      expect(found).toBe(false);
+      expect(await unknown).toMatchObject({ kind: "token", status: 401 });
       close();
     });
 

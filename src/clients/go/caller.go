@@ -1,5 +1,10 @@
 package atrium
 
+import (
+	"maps"
+	"slices"
+)
+
 // Caller is who a token speaks for, and what it says they may do.
 type Caller struct {
 	// UserUUID is the id of the person; empty for a key or an automation token.
@@ -22,11 +27,24 @@ type Caller struct {
 	PrincipalID   string
 	// Claims are all claims; none for a key or an automation token.
 	Claims map[string]any
+	// Scopes are those in force, where the service was asked; nil otherwise. An API key has the roles and apps of its
+	// maker, and what they allow only as far as its scopes say.
+	Scopes []string
 }
 
-// Requirements are what a caller must have. Everything that is given is demanded.
+// clone keeps what a handler does with its caller from the others with the same token.
+func (c *Caller) clone() *Caller {
+	copied := *c
+	copied.Roles, copied.Entitlements = slices.Clone(c.Roles), slices.Clone(c.Entitlements)
+	copied.AppAdmin, copied.Scopes = slices.Clone(c.AppAdmin), slices.Clone(c.Scopes)
+	copied.Claims = maps.Clone(c.Claims)
+	return &copied
+}
+
+// Requirements are what a caller must have. Everything that is given is demanded. Of API keys only those with the scope
+// admin have the roles of their maker.
 type Requirements struct {
-	// Roles: one of these.
+	// Roles: one of these; an empty list that is not nil refuses everybody.
 	Roles []string
 	// Entitlements: all of these; platform admins have every one.
 	Entitlements []string

@@ -48,8 +48,8 @@ func WithCredential(credential Credential) Option {
 	return func(o *options) { o.credential = credential }
 }
 
-// WithTimeout sets how long a unary call may take with all its attempts, unless its context ends before; default 10 s.
-// Streams have no end of their own.
+// WithTimeout sets how long a unary call may take with all its attempts, unless its context ends before; default 10 s,
+// 0: no limit. Streams have no end of their own.
 func WithTimeout(timeout time.Duration) Option { return func(o *options) { o.timeout = timeout } }
 
 // WithRetries sets the attempts after the first, where the contract makes them harmless; default 2.

@@ -71,7 +71,8 @@ func (c *caller) prepare(ctx context.Context, spec connect.Spec, headers http.He
 // WrapUnary implements connect.Interceptor.
 func (c *caller) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, request connect.AnyRequest) (connect.AnyResponse, error) {
-		if _, bounded := ctx.Deadline(); !bounded {
+		if c.options.timeout > 0 {
+			// Of this and the deadline of the context the earlier one counts.
 			bounded, cancel := context.WithTimeout(ctx, c.options.timeout)
 			defer cancel()
 			ctx = bounded
@@ -95,8 +96,9 @@ func (c *caller) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 				return nil, failure
 			}
 			wait, ok := waitBefore(lost, failure)
-			ends, _ := ctx.Deadline()
-			if !ok || !time.Now().Add(wait).Before(ends) || sleep(ctx, wait) != nil {
+			ends, bounded := ctx.Deadline()
+			late := bounded && !time.Now().Add(wait).Before(ends)
+			if !ok || late || sleep(ctx, wait) != nil {
 				return nil, failure
 			}
 		}

@@ -24,7 +24,11 @@ import (
 )
 
 const (
+	// maxOrganizations: of those that exist, and again of those of which that is not known.
 	maxOrganizations = 1_000
+	// unknownAtOnce, unknownASecond: requests for organizations that may not exist. The service allows 600 a minute.
+	unknownAtOnce  = 100
+	unknownASecond = 5
 	// pause: an unknown key, or a failure, is asked about once in this time.
 	pause         = 30 * time.Second
 	defaultMaxAge = 5 * time.Minute
@@ -41,12 +45,28 @@ type publicKey struct {
 	algorithm string
 }
 
-type keySlot struct {
-	mutex      sync.Mutex
+// keySet is an answer of the service; it never changes.
+type keySet struct {
 	keys       map[string]publicKey
 	freshUntil time.Time
-	failedAt   time.Time
-	// missedAt is when the set was last fetched because of an unknown key.
+	// exists: the service knows the organization.
+	exists bool
+}
+
+// keyRequest is a request in flight; err is set before done is closed.
+type keyRequest struct {
+	done chan struct{}
+	err  error
+}
+
+type keySlot struct {
+	mutex sync.Mutex
+	// exists: until the service has said so, anybody may have invented the organization: no signature was checked yet.
+	exists   bool
+	set      *keySet
+	flight   *keyRequest
+	failedAt time.Time
+	// missedAt is when an unknown key was last looked for in a set that was fetched for it.
 	missedAt time.Time
 }
 
@@ -54,94 +74,164 @@ type keySlot struct {
 type keySets struct {
 	baseURL string
 	client  connect.HTTPClient
-	slots   *lru[string, *keySlot]
+	// anyOrg: tokens of any organization are asked for, also of such as do not exist.
+	anyOrg          bool
+	slots, unproven *lru[string, *keySlot]
+	allowance       allowance
 }
 
-func newKeySets(baseURL string, client connect.HTTPClient) *keySets {
-	return &keySets{baseURL, client, newLRU[string, *keySlot](maxOrganizations)}
+func newKeySets(baseURL string, client connect.HTTPClient, anyOrg bool) *keySets {
+	return &keySets{
+		baseURL: baseURL, client: client, anyOrg: anyOrg,
+		slots: newLRU[string, *keySlot](maxOrganizations), unproven: newLRU[string, *keySlot](maxOrganizations),
+		allowance: allowance{left: unknownAtOnce, at: time.Now()},
+	}
 }
 
 // find returns false for an unknown key, and a *TokenRefusal when the keys cannot be fetched.
 func (k *keySets) find(ctx context.Context, org, kid string) (publicKey, bool, error) {
-	slot := k.slots.getOrSet(org, func() *keySlot { return &keySlot{} })
-	// One request at a time for an organization, which the others wait for.
+	slot, ok := k.slots.get(org)
+	if !ok {
+		slot = k.unproven.getOrSet(org, func() *keySlot { return &keySlot{} })
+	}
 	slot.mutex.Lock()
-	defer slot.mutex.Unlock()
-	now := time.Now()
+	now, set, waiting := time.Now(), slot.set, slot.flight != nil
 	failed := now.Sub(slot.failedAt) < pause
-	if slot.keys == nil && failed {
+	slot.mutex.Unlock()
+	if set == nil && failed && !waiting {
 		return publicKey{}, false, unavailable("The keys of the organization could not be fetched a moment ago.", nil)
 	}
-	if slot.keys == nil || (!now.Before(slot.freshUntil) && !failed) {
-		if err := k.refresh(ctx, org, slot); err != nil {
+	due := set == nil || (!now.Before(set.freshUntil) && !failed)
+	if due {
+		var err error
+		if set, err = k.refresh(ctx, org, slot); err != nil {
 			return publicKey{}, false, err
 		}
 	}
-	known, ok := slot.keys[kid]
-	// A key made after the set was fetched verifies at once; a flood of invented ones costs one request in a while.
-	if ok || failed || time.Since(slot.missedAt) < pause {
-		return known, ok, nil
+	known, ok := set.keys[kid]
+	if !ok && !failed && slot.mayLookAgain(due) {
+		var err error
+		if set, err = k.refresh(ctx, org, slot); err != nil {
+			return publicKey{}, false, err
+		}
+		known, ok = set.keys[kid]
 	}
-	slot.missedAt = time.Now()
-	if err := k.refresh(ctx, org, slot); err != nil {
-		return publicKey{}, false, err
-	}
-	known, ok = slot.keys[kid]
 	return known, ok, nil
 }
 
-func (k *keySets) refresh(ctx context.Context, org string, slot *keySlot) error {
-	keys, age, err := k.load(ctx, org)
-	if err == nil {
-		slot.keys, slot.freshUntil = keys, time.Now().Add(age)
-		return nil
+// mayLookAgain tells whether an unknown key is looked for in a new set: a key made after the set was fetched verifies at
+// once; a flood of invented ones costs one request in a while.
+func (s *keySlot) mayLookAgain(justFetched bool) bool {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.flight != nil || time.Since(s.missedAt) < pause {
+		return s.flight != nil
 	}
-	if ctx.Err() != nil {
-		// The caller gave up: that says nothing of the service.
-		return unavailable("The keys of the organization cannot be fetched.", err)
-	}
-	slot.failedAt = time.Now()
-	if slot.keys != nil && time.Now().Before(slot.freshUntil.Add(stale)) {
-		return nil
-	}
-	return unavailable("The keys of the organization cannot be fetched.", err)
+	s.missedAt = time.Now()
+	return !justFetched
 }
 
-func (k *keySets) load(ctx context.Context, org string) (map[string]publicKey, time.Duration, error) {
+// refresh waits for a request, one at a time for an organization. It goes on when a caller gives up, for the others.
+func (k *keySets) refresh(ctx context.Context, org string, slot *keySlot) (*keySet, error) {
+	slot.mutex.Lock()
+	defer slot.mutex.Unlock()
+	if slot.flight == nil {
+		if k.anyOrg && !slot.exists && !k.allowance.take() {
+			return nil, unavailable("Too many organizations are asked for that are not known here.", nil)
+		}
+		slot.flight = &keyRequest{done: make(chan struct{})}
+		go k.fetch(context.WithoutCancel(ctx), org, slot, slot.flight)
+	}
+	flight := slot.flight
+	slot.mutex.Unlock()
+	var err error
+	select {
+	case <-flight.done:
+		err = flight.err
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	slot.mutex.Lock()
+	if err == nil || (slot.set != nil && time.Now().Before(slot.set.freshUntil.Add(stale))) {
+		return slot.set, nil
+	}
+	return nil, unavailable("The keys of the organization cannot be fetched.", err)
+}
+
+func (k *keySets) fetch(ctx context.Context, org string, slot *keySlot, flight *keyRequest) {
+	set, err := k.load(ctx, org)
+	slot.mutex.Lock()
+	defer slot.mutex.Unlock()
+	defer close(flight.done)
+	slot.flight = nil
+	if err != nil {
+		slot.failedAt, flight.err = time.Now(), err
+		return
+	}
+	slot.set = set
+	if set.exists && !slot.exists {
+		slot.exists = true
+		k.slots.set(org, slot)
+		k.unproven.delete(org)
+	}
+}
+
+// allowance is a token bucket of requests.
+type allowance struct {
+	mutex sync.Mutex
+	left  float64
+	at    time.Time
+}
+
+// take tells whether one more request may be made.
+func (a *allowance) take() bool {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	now := time.Now()
+	a.left = min(unknownAtOnce, a.left+now.Sub(a.at).Seconds()*unknownASecond)
+	a.at = now
+	if a.left < 1 {
+		return false
+	}
+	a.left--
+	return true
+}
+
+func (k *keySets) load(ctx context.Context, org string) (*keySet, error) {
 	ctx, cancel := context.WithTimeout(ctx, keysTimeout)
 	defer cancel()
 	url := k.baseURL + "/api/organizations/" + org + "/.well-known/jwks.json"
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	response, err := k.client.Do(request)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	defer response.Body.Close()
 	if response.StatusCode == http.StatusNotFound {
-		// There is no such organization: no key of it is known.
-		return map[string]publicKey{}, pause, nil
+		// There is no such organization.
+		return &keySet{freshUntil: time.Now().Add(pause)}, nil
 	}
 	if response.StatusCode != http.StatusOK {
-		return nil, 0, fmt.Errorf("%s returned %d", url, response.StatusCode)
+		return nil, fmt.Errorf("%s returned %d", url, response.StatusCode)
 	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxKeyBytes+1))
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	if len(body) > maxKeyBytes {
-		return nil, 0, fmt.Errorf("%s is larger than %d bytes", url, maxKeyBytes)
+		return nil, fmt.Errorf("%s is larger than %d bytes", url, maxKeyBytes)
 	}
 	var document struct{ Keys *[]json.RawMessage }
 	if err := json.Unmarshal(body, &document); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	if document.Keys == nil {
-		return nil, 0, fmt.Errorf("%s is not a JWK set", url)
+		return nil, fmt.Errorf("%s is not a JWK set", url)
 	}
-	keys := make(map[string]publicKey)
+	set := &keySet{make(map[string]publicKey), time.Now().Add(maxAgeOf(response.Header.Get("cache-control"))), true}
 	for _, text := range *document.Keys {
 		// Keys that are malformed, or of an algorithm that is not known here, are left out.
 		var entry jwk
@@ -149,10 +239,10 @@ func (k *keySets) load(ctx context.Context, org string) (map[string]publicKey, t
 			continue
 		}
 		if key, err := entry.public(); err == nil && entry.Kid != "" {
-			keys[entry.Kid] = publicKey{key, entry.Alg}
+			set.keys[entry.Kid] = publicKey{key, entry.Alg}
 		}
 	}
-	return keys, maxAgeOf(response.Header.Get("cache-control")), nil
+	return set, nil
 }
 
 var maxAge = regexp.MustCompile(`(?i)(?:^|,)\s*max-age=([0-9]{1,9})`)

@@ -57,6 +57,15 @@ func (l *lru[K, V]) set(key K, value V) {
 	l.add(key, value)
 }
 
+func (l *lru[K, V]) delete(key K) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if element, ok := l.entries[key]; ok {
+		l.order.Remove(element)
+		delete(l.entries, key)
+	}
+}
+
 func (l *lru[K, V]) add(key K, value V) {
 	l.entries[key] = l.order.PushFront(&entry[K, V]{key, value})
 	for len(l.entries) > l.size {

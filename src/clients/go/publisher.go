@@ -84,7 +84,8 @@ type PublisherOptions struct {
 	BaseURL string
 	// Seen defaults to the last 1,000 in memory, which suits one instance.
 	Seen SeenMessages
-	// Provision returns Active, ErrAccepted or *Refused; after other errors the service sends the message again.
+	// Provision returns Active, ErrAccepted or *Refused; after other errors the service sends the message again. The
+	// contexts of handlers do not end with the request.
 	Provision func(context.Context, ProvisionRequest) (*Active, error)
 	// Deprovision returns nil when it is over, or ErrAccepted.
 	Deprovision func(context.Context, InstallNotice) error
@@ -101,8 +102,11 @@ type Publisher struct {
 	locks   *lru[string, *sync.Mutex]
 }
 
-// NewPublisher returns the server of an app.
-func NewPublisher(options PublisherOptions) *Publisher {
+// NewPublisher returns the server of an app, or ErrWebhookSecret.
+func NewPublisher(options PublisherOptions) (*Publisher, error) {
+	if _, err := webhooksOf(options.Secrets); err != nil {
+		return nil, err
+	}
 	if options.Seen == nil {
 		options.Seen = memory{newLRU[string, Answer](seenMessages)}
 	}
@@ -110,7 +114,7 @@ func NewPublisher(options PublisherOptions) *Publisher {
 		options.HTTPClient = &http.Client{CheckRedirect: noRedirects}
 	}
 	options.BaseURL = strings.TrimRight(options.BaseURL, "/")
-	return &Publisher{options, newLRU[string, *sync.Mutex](seenMessages)}
+	return &Publisher{options, newLRU[string, *sync.Mutex](seenMessages)}, nil
 }
 
 // ServeHTTP verifies a message and calls its handler, once for each message.
@@ -125,7 +129,8 @@ func (p *Publisher) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		w.WriteHeader(http.StatusUnauthorized)
 		return
 	}
-	answer, err := p.handle(request.Context(), id, body)
+	// The service gives up sooner than some handlers end; what they did must be remembered for its next attempt.
+	answer, err := p.handle(context.WithoutCancel(request.Context()), id, body)
 	if err != nil {
 		w.WriteHeader(http.StatusInternalServerError)
 		return

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -47,6 +48,11 @@ type arguments struct {
 	InstallID   string            `json:"install_id"`
 	Status      string            `json:"status"`
 	EndpointURL string            `json:"endpoint_url"`
+	Roles       []string          `json:"roles"`
+	// Context is how many seconds the context of the operation lasts.
+	Context float64 `json:"context"`
+	// Gone: the request of a message ends before it is handled.
+	Gone bool `json:"gone"`
 }
 
 type result map[string]any
@@ -168,10 +174,15 @@ func verify(ctx context.Context, a *arguments) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return result{
-		"org_name": caller.OrgName, "roles": caller.Roles, "platform_admin": caller.PlatformAdmin,
-		"elevated": caller.Elevated, "refused": refused,
-	}, nil
+	answer := result{
+		"org_name": caller.OrgName, "roles": slices.Clone(caller.Roles), "platform_admin": caller.PlatformAdmin,
+		"elevated": caller.Elevated, "refused": refused, "scopes": caller.Scopes,
+	}
+	err = atrium.Require(caller, atrium.Requirements{Roles: a.Roles})
+	// What a handler does with its caller must not change that of the next request.
+	clear(caller.Roles)
+	clear(caller.Claims)
+	return answer, err
 }
 
 func headersOf(a *arguments) http.Header {
@@ -232,7 +243,13 @@ func main() {
 		}
 		group.Go(func() {
 			answer := result{"id": job.ID}
-			if value, err := operations[job.Op](context.Background(), job.Args); err != nil {
+			ctx := context.Background()
+			if job.Args.Context > 0 {
+				limited, cancel := context.WithTimeout(ctx, time.Duration(job.Args.Context*float64(time.Second)))
+				defer cancel()
+				ctx = limited
+			}
+			if value, err := operations[job.Op](ctx, job.Args); err != nil {
 				answer["error"] = failure(err)
 			} else {
 				answer["result"] = value

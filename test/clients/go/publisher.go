@@ -15,17 +15,20 @@ type publisher struct {
 	handled int
 }
 
-func publisherOf(a *arguments) *publisher {
+func publisherOf(a *arguments) (*publisher, error) {
 	mutex.Lock()
 	defer mutex.Unlock()
 	if known := publishers[a.Key]; known != nil {
-		return known
+		return known, nil
 	}
 	made := &publisher{}
-	made.Publisher = atrium.NewPublisher(atrium.PublisherOptions{
+	target, err := atrium.NewPublisher(atrium.PublisherOptions{
 		Secrets: a.Secrets,
 		BaseURL: a.URL,
-		Provision: func(context.Context, atrium.ProvisionRequest) (*atrium.Active, error) {
+		Provision: func(ctx context.Context, _ atrium.ProvisionRequest) (*atrium.Active, error) {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
 			made.handled++
 			switch a.Outcome {
 			case "active":
@@ -38,17 +41,29 @@ func publisherOf(a *arguments) *publisher {
 		},
 		Deprovision: func(context.Context, atrium.InstallNotice) error { return nil },
 	})
+	if err != nil {
+		return nil, err
+	}
+	made.Publisher = target
 	publishers[a.Key] = made
-	return made
+	return made, nil
 }
 
-func publish(_ context.Context, a *arguments) (any, error) {
-	target := publisherOf(a)
+func publish(ctx context.Context, a *arguments) (any, error) {
+	target, err := publisherOf(a)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if a.Gone {
+		cancel()
+	}
 	var group sync.WaitGroup
 	answers := make([][2]any, 2)
 	for nth := range answers {
 		group.Go(func() {
-			request := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(a.Body))
+			request := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", strings.NewReader(a.Body))
 			request.Header = headersOf(a)
 			recorder := httptest.NewRecorder()
 			target.ServeHTTP(recorder, request)
@@ -61,5 +76,9 @@ func publish(_ context.Context, a *arguments) (any, error) {
 
 func report(ctx context.Context, a *arguments) (any, error) {
 	outcome := atrium.InstallReport{Status: a.Status, EndpointURL: a.EndpointURL}
-	return result{}, publisherOf(a).Report(ctx, a.InstallID, outcome)
+	target, err := publisherOf(a)
+	if err != nil {
+		return nil, err
+	}
+	return result{}, target.Report(ctx, a.InstallID, outcome)
 }

@@ -10,9 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
 
+from pyqwest import Client, HTTPTransport
+
 from atrium.access.v1.access_pb2 import GetMeRequest
 from atrium.credentials.v1.credentials_pb2 import CreateApiKeyRequest, RevokeApiKeyRequest
 from atrium.login.v1.login_pb2 import LoginRequest
+from atrium.marketplace.v1.buyer_pb2 import WatchInstallRequest
 from atrium.users.v1.users_pb2 import ListInvitationsRequest, ListUsersRequest, UpdateProfileRequest
 from atrium_client import (
     Accepted,
@@ -28,6 +31,7 @@ from atrium_client import (
     WebhookRefusal,
     bearer,
     paginate,
+    require,
     verify_webhook,
 )
 
@@ -69,11 +73,15 @@ def me(args: Args) -> Any:
 def hurry(args: Args) -> Any:
     """Whether a call that takes too long for its caller is cancelled, as tasks are."""
     # Making a client waits for the loop, so that it cannot be done on it.
-    atrium = client(args)
+    own = args.get("own_connection", False)
+    atrium = done(new_async(args["url"], http_client=Client(HTTPTransport()))) if own else client(args)
 
     async def call() -> bool:
         try:
             async with asyncio.timeout(0.2):
+                if args.get("stream", False):
+                    async for _install in atrium.buyer.watch_install(WatchInstallRequest()):
+                        pass
                 await atrium.access.get_me(GetMeRequest())
         except TimeoutError:
             return True
@@ -157,13 +165,14 @@ def verify(args: Args) -> Any:
             verifier.verify(token)
         except TokenRefusal:
             refused += 1
-    caller = verifier.verify(args["token"])
+    caller = require(verifier.verify(args["token"]), roles=args.get("roles"))
     return {
         "org_name": caller.org_name,
         "roles": list(caller.roles),
         "platform_admin": caller.platform_admin,
         "elevated": caller.elevated,
         "refused": refused,
+        "scopes": caller.scopes,
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import time
 import uuid
@@ -166,6 +167,12 @@ class Interceptor:
             raise AtriumError.of(reason, {}) from reason
 
 
+def _pass_on_cancellation(error: ConnectError) -> None:
+    """Raises the cancellation of the task, of which the library makes an error: time-outs and task groups need it."""
+    if isinstance(error.__cause__, asyncio.CancelledError):
+        raise error.__cause__
+
+
 class AsyncInterceptor:
     """Makes calls of `AsyncAtrium`."""
 
@@ -187,6 +194,7 @@ class AsyncInterceptor:
                 try:
                     return await call_next(request, call.attempt())
                 except ConnectError as reason:
+                    _pass_on_cancellation(reason)
                     wait = call.wait_after(AtriumError.of(reason, received.headers))
             await self._sleep(wait)
 
@@ -205,6 +213,7 @@ class AsyncInterceptor:
                     first = await anext(messages, None)
                     break
                 except ConnectError as reason:
+                    _pass_on_cancellation(reason)
                     wait = call.wait_after(AtriumError.of(reason, received.headers))
             await self._sleep(wait)
         if first is None:
@@ -214,4 +223,5 @@ class AsyncInterceptor:
             async for message in messages:
                 yield message
         except ConnectError as reason:
+            _pass_on_cancellation(reason)
             raise AtriumError.of(reason, {}) from reason

@@ -19,7 +19,7 @@ from standardwebhooks.webhooks import Webhook
 from ._errors import AtriumError
 from ._lru import Lru
 from ._retry import wait_before
-from ._webhooks import WebhookRefusal, verify_delivery
+from ._webhooks import WebhookRefusal, verify_delivery, webhooks_of
 
 RETRIES = 4
 TIMEOUT = 10.0
@@ -104,7 +104,10 @@ class Publisher:
             base_url: Where the service is.
             deprovision: None: it is over. `Accepted`: `report` tells when.
             seen: Default: the last 1,000 in memory, which suits one instance.
+
+        Raises `ValueError` when there is no secret, or one that is empty or not base64.
         """
+        webhooks_of(secret)
         self._secrets = [secret] if isinstance(secret, str) else list(secret)
         self._base_url = base_url.rstrip("/")
         self._seen: SeenMessages = Lru[str, Answer](SEEN) if seen is None else seen

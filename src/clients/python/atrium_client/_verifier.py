@@ -51,6 +51,11 @@ class Caller:
     """Type and id of the credential, where it is not a person's token."""
     claims: Mapping[str, Any] = field(default_factory=dict)
     """All claims; empty for a key or an automation token."""
+    scopes: tuple[str, ...] | None = None
+    """
+    Scopes in force, where the service was asked; None otherwise. An API key has the roles and apps of its maker, and
+    what they allow only as far as its scopes say.
+    """
 
 
 class Verifier:
@@ -73,7 +78,7 @@ class Verifier:
             issuer: `SERVICE_BASE_URL` of the service: the `iss` of its tokens.
             base_url: Where the service is reached from here; default: at its issuer. Keys are fetched from nowhere
                 else.
-            orgs: Organizations that are served here; default: all.
+            orgs: Organizations that are served here; default: all. Tokens that name others cost no request.
             max_age: Longest time since a token was issued, in seconds; default: until it expires.
             introspect: Asks the service about every credential, so that one that was revoked is refused at once and API
                 keys are accepted too.
@@ -85,7 +90,7 @@ class Verifier:
         address = (base_url or issuer).rstrip("/")
         transport = SyncHTTPTransport(tls_include_system_certs=True, follow_redirects=False)
         client = SyncClient(transport)
-        self._keys = KeySets(address, client)
+        self._keys = KeySets(address, client, any_org=orgs is None)
         self._service = Atrium(address, http_client=client)
         self._seen: Lru[str, tuple[Caller, float]] = Lru(MAX_TOKENS)
 
@@ -118,6 +123,7 @@ class Verifier:
             elevated=False,
             session_id=None,
             principal=(me.principal.type, me.principal.id) if me.HasField("principal") else None,
+            scopes=tuple(me.scopes),
         )
         if base is None:
             return present
@@ -189,13 +195,17 @@ class Verifier:
 
 
 def require(
-    caller: Caller, *, roles: Collection[str] = (), entitlements: Collection[str] = (), elevated: bool = False
+    caller: Caller, *, roles: Collection[str] | None = None, entitlements: Collection[str] = (), elevated: bool = False
 ) -> Caller:
     """
     Demands one of the roles, all of the entitlements (platform admins have every one) and a step-up, as far as they are
-    given. Returns the caller. Raises `TokenRefusal` (`forbidden` or `step_up_required`).
+    given. An empty collection of roles refuses everybody. Of API keys only those with the scope `admin` have the roles
+    of their maker. Returns the caller. Raises `TokenRefusal` (`forbidden` or `step_up_required`).
     """
-    lacks_role = bool(roles) and not set(roles) & set(caller.roles)
+    # Decisions 2.5: the power of a key is its scopes within the present power of its maker.
+    is_key = caller.principal is not None and caller.principal[0] == "api_key"
+    is_narrow = is_key and "admin" not in (caller.scopes or ())
+    lacks_role = roles is not None and (is_narrow or not set(roles) & set(caller.roles))
     lacks_feature = not caller.platform_admin and not set(entitlements) <= set(caller.entitlements)
     if lacks_role or lacks_feature:
         raise TokenRefusal("forbidden", "The token does not grant this.")

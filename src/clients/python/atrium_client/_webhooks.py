@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict, cast
 
-from standardwebhooks.webhooks import Webhook, WebhookVerificationError
+from standardwebhooks.webhooks import EmptyWebhookSecretError, Webhook, WebhookVerificationError
 
 _SIGNED = ("webhook-id", "webhook-timestamp", "webhook-signature")
 
@@ -28,6 +28,17 @@ class WebhookEvent(TypedDict):
     data: dict[str, Any]
 
 
+def webhooks_of(secrets: str | Sequence[str]) -> list[Webhook]:
+    """Raises `ValueError` when there is no secret, or one that is empty, with which anybody could sign."""
+    given = [secrets] if isinstance(secrets, str) else list(secrets)
+    if not given:
+        raise ValueError("A webhook secret is required.")
+    try:
+        return [Webhook(secret) for secret in given]
+    except (EmptyWebhookSecretError, ValueError) as cause:
+        raise ValueError("A webhook secret is empty or not base64; give it as the service returned it.") from cause
+
+
 def verify_delivery(secrets: str | Sequence[str], body: bytes | str, headers: Mapping[str, str]) -> str:
     """Verifies a signature (Standard Webhooks, at most 300 seconds off) and returns the id of the message."""
     if not isinstance(body, bytes | str):
@@ -35,9 +46,9 @@ def verify_delivery(secrets: str | Sequence[str], body: bytes | str, headers: Ma
     given = {name.lower(): value for name, value in headers.items()}
     signed = {name: given[name] for name in _SIGNED if name in given}
     reason: Exception | None = None
-    for secret in [secrets] if isinstance(secrets, str) else secrets:
+    for webhook in webhooks_of(secrets):
         try:
-            Webhook(secret).verify(body, signed, json_parse=False)
+            webhook.verify(body, signed, json_parse=False)
             return signed["webhook-id"]
         except (WebhookVerificationError, ValueError) as error:
             # Malformed signatures and bodies are ValueErrors.
@@ -47,7 +58,8 @@ def verify_delivery(secrets: str | Sequence[str], body: bytes | str, headers: Ma
 
 def verify_webhook(secrets: str | Sequence[str], body: bytes | str, headers: Mapping[str, str]) -> WebhookEvent:
     """
-    The event of a delivery. Raises `WebhookRefusal`; `TypeError` when the body was parsed before.
+    The event of a delivery. Raises `WebhookRefusal`; `TypeError` when the body was parsed before; `ValueError` when
+    there is no secret, or one that is empty or not base64.
 
     Args:
         secrets: The secret of the webhook; while it is rotated, the old one too.
