@@ -3,6 +3,7 @@
 //
 //	ATRIUM_ISSUER    SERVICE_BASE_URL of the service
 //	ATRIUM_URL       where the service is reached from here; default: at its issuer
+//	ATRIUM_ORG_UUID  the organization whose members may come in: all others of the service are refused
 //	ATRIUM_API_KEY   an API key of the organization, with the scope read:users
 //	WEBHOOK_SECRETS  secrets of the webhook, by comma; two while it is rotated
 //	PORT             where to listen on 127.0.0.1; default: a free port
@@ -36,7 +37,14 @@ func setting(name, otherwise string) string {
 func main() {
 	issuer := setting("ATRIUM_ISSUER", "http://localhost:8080")
 	baseURL := setting("ATRIUM_URL", issuer)
-	verifier := atrium.NewVerifier(atrium.VerifierOptions{Issuer: issuer, BaseURL: baseURL})
+	orgUUID := setting("ATRIUM_ORG_UUID", "")
+	secrets := strings.FieldsFunc(setting("WEBHOOK_SECRETS", ""), func(char rune) bool { return char == ',' })
+	if orgUUID == "" || len(secrets) == 0 {
+		log.Fatal("Set ATRIUM_ORG_UUID and WEBHOOK_SECRETS.")
+	}
+	// Without Orgs the members of every organization of the service pass, and /members shows them this one's.
+	orgs := []string{orgUUID}
+	verifier := atrium.NewVerifier(atrium.VerifierOptions{Issuer: issuer, BaseURL: baseURL, Orgs: orgs})
 	client := atrium.New(baseURL, atrium.WithCredential(atrium.APIKey(setting("ATRIUM_API_KEY", ""))))
 
 	signedIn := atrium.Requirements{}
@@ -61,7 +69,7 @@ func main() {
 		}
 		respond(w, map[string]any{"members": members})
 	}))
-	mux.Handle("POST /webhooks", receive(strings.Split(setting("WEBHOOK_SECRETS", ""), ",")))
+	mux.Handle("POST /webhooks", receive(secrets))
 
 	listener, err := net.Listen("tcp", "127.0.0.1:"+setting("PORT", "0"))
 	if err != nil {
@@ -111,6 +119,11 @@ func receive(secrets []string) http.Handler {
 			return
 		}
 		event, err := atrium.VerifyWebhook(secrets, body, request.Header)
+		if errors.Is(err, atrium.ErrWebhookSecret) {
+			log.Print(err)
+			w.WriteHeader(http.StatusInternalServerError)
+			return
+		}
 		if err != nil {
 			w.WriteHeader(http.StatusUnauthorized)
 			return

@@ -3,12 +3,14 @@ A backend whose users sign in at Atrium. It checks their tokens itself, lists me
 
 ATRIUM_ISSUER    SERVICE_BASE_URL of the service
 ATRIUM_URL       where the service is reached from here; default: at its issuer
+ATRIUM_ORG_UUID  the organization whose members may come in: all others of the service are refused
 ATRIUM_API_KEY   an API key of the organization, with the scope read:users
 WEBHOOK_SECRETS  secrets of the webhook, by comma; two while it is rotated
 PORT             where to listen on 127.0.0.1
 """
 
 import os
+import sys
 from typing import Annotated
 
 import uvicorn
@@ -21,10 +23,14 @@ from atrium_client import api_key, paginate, require, verify_webhook
 
 issuer = os.environ.get("ATRIUM_ISSUER", "http://localhost:8080")
 base_url = os.environ.get("ATRIUM_URL", issuer)
-secrets = os.environ.get("WEBHOOK_SECRETS", "").split(",")
+org_uuid = os.environ.get("ATRIUM_ORG_UUID")
+secrets = [secret for secret in os.environ.get("WEBHOOK_SECRETS", "").split(",") if secret]
+if not org_uuid or not secrets:
+    sys.exit("Set ATRIUM_ORG_UUID and WEBHOOK_SECRETS.")
 
 app = FastAPI()
-verifier = Verifier(issuer, base_url=base_url)
+# Without orgs the members of every organization of the service pass, and /members shows them this one's.
+verifier = Verifier(issuer, base_url=base_url, orgs=[org_uuid])
 atrium = AsyncAtrium(base_url, api_key(os.environ.get("ATRIUM_API_KEY", "")))
 seen: set[str] = set()
 
