@@ -31,6 +31,20 @@ describeInBrowser("own security", () => {
     return jsqr.default(Uint8ClampedArray.from(data), width, height)?.data;
   }
 
+  /** The lines that a browser would print. */
+  async function printed(page: Page, print: () => Promise<void>): Promise<string[]> {
+    await page.emulateMedia({ media: "print" });
+    await page.evaluate("window.print = () => { window.sheet = document.body.innerText; }");
+    await print();
+    await page.evaluate('dispatchEvent(new Event("afterprint"))');
+    await page.emulateMedia({ media: "screen" });
+    const sheet = await page.evaluate<string>("window.sheet");
+    expect(sheet).not.toContain("•");
+    expect(sheet).not.toContain("I have saved it");
+    expect(sheet).not.toContain("Sign out");
+    return sheet.split("\n");
+  }
+
   it("an authenticator is added by its QR code; the next sign-in asks for it or a recovery code, once", async () => {
     const who = await founder();
     const page = await enter(who);
@@ -65,6 +79,10 @@ describeInBrowser("own security", () => {
     await saved.getByRole("button", { name: "Show" }).click();
     const first = ((await saved.locator("pre").textContent()) ?? "").split("\n");
     expect(new Set(first).size).toBe(10);
+    await saved.getByRole("button", { name: "Hide" }).click();
+    expect(await printed(page, () => saved.getByRole("button", { name: "Print" }).click())).toEqual(
+      expect.arrayContaining(first),
+    );
     await saved.getByRole("button", { name: "I have saved it" }).click();
     await page.getByText("10 codes left.").waitFor();
     // Others are made only after a question.
@@ -138,27 +156,53 @@ describeInBrowser("own security", () => {
     await heading(page, "Security");
   });
 
-  it("a step-up by mail goes on in the tab that asked; another browser shows the token to be copied", async () => {
-    const page = await here.open("/sign-in");
-    await here.signIn(page);
+  it("a step-up by mail survives an answer that is lost: the same link confirms, and nothing is counted", async () => {
+    const who = await founder();
+    const page = await enter(who);
+    await heading(page, "Overview");
     await page.goto(`${here.url}/console/keys`);
     await page.getByRole("button", { name: "Rotate" }).click();
     await page.getByRole("alertdialog").getByRole("button", { name: "Rotate" }).click();
     const asked = page.getByRole("dialog", { name: "Confirm it is you" });
     await asked.getByRole("radio", { name: "Email link" }).check();
+    const created: string[] = [];
+    page.on("request", (request) => created.push(...(request.url().match(/CreateChallenge$/u) ?? [])));
     await asked.getByRole("button", { name: "Send the link" }).click();
-    const link = await mailed(here.app.owner.email, "/step-up");
+    await asked.getByRole("textbox", { name: "Email link" }).waitFor();
+    const link = await mailed(who.email, "/step-up");
+    const token = new URLSearchParams(link.split("#")[1]).get("token") ?? "";
+    await page.route(/VerifyChallenge/u, (route) => route.abort("connectionrefused"));
+    await asked.getByRole("textbox", { name: "Email link" }).fill(token);
+    await asked.getByRole("button", { name: "Confirm" }).click();
+    await asked.getByRole("alert").filter({ hasText: "The service did not answer." }).waitFor();
+    await page.unroute(/VerifyChallenge/u);
+    await asked.getByRole("button", { name: "Confirm" }).click();
+    await page.getByText(/^Elevated, \d+:\d\d left$/u).waitFor();
+    expect(created).toHaveLength(1);
+  });
+
+  it("a step-up by mail goes on in the tab that asked; another browser shows the token to be copied", async () => {
+    const page = await here.open("/sign-in");
+    await here.signIn(page);
+    const ask = async (tab: Page) => {
+      await tab.goto(`${here.url}/console/keys`);
+      await tab.getByRole("button", { name: "Rotate" }).click();
+      await tab.getByRole("alertdialog").getByRole("button", { name: "Rotate" }).click();
+      const dialog = tab.getByRole("dialog", { name: "Confirm it is you" });
+      await dialog.getByRole("radio", { name: "Email link" }).check();
+      await dialog.getByRole("button", { name: "Send the link" }).click();
+      await dialog.getByRole("textbox", { name: "Email link" }).waitFor();
+      return dialog;
+    };
     // Another tab waits for its own link: neither this one nor the acknowledgement of it is for that tab.
     const other = await page.context().newPage();
     const verified: string[] = [];
     other.on("request", (request) => verified.push(...(request.url().match(/VerifyChallenge$/u) ?? [])));
-    await other.goto(`${here.url}/console/keys`);
-    await other.getByRole("button", { name: "Rotate" }).click();
-    await other.getByRole("alertdialog").getByRole("button", { name: "Rotate" }).click();
-    const waiting = other.getByRole("dialog", { name: "Confirm it is you" });
-    await waiting.getByRole("radio", { name: "Email link" }).check();
-    await waiting.getByRole("button", { name: "Send the link" }).click();
-    await waiting.getByRole("textbox", { name: "Email link" }).waitFor();
+    const waiting = await ask(other);
+    const replaced = await mailed(here.app.owner.email, "/step-up");
+    const asked = await ask(page);
+    await expect.poll(() => mailed(here.app.owner.email, "/step-up")).not.toBe(replaced);
+    const link = await mailed(here.app.owner.email, "/step-up");
     const elsewhere = await here.open(link);
     await elsewhere.getByRole("button", { name: "Confirm" }).click();
     const token = new URLSearchParams(link.split("#")[1]).get("token") ?? "";

@@ -48,6 +48,19 @@ it("an invalid edit is refused and changes nothing", async () => {
   expect(must(await app.call("GET", `/api/marketplace/${slug}`, { token: owner.token }))).toEqual(before);
 });
 
+it("a name is stored without spaces around it, and one with control or invisible characters is refused", async () => {
+  const { app_id: appId } = must(await post({ ...draftOf("trimmed", "http://127.0.0.1:9/"), name: " Acme CRM " }));
+  expect(must(await app.call("GET", "/api/marketplace/trimmed", { token: owner.token })).name).toBe("Acme CRM");
+  const patch = (text: string): Promise<Answer> =>
+    app.call("PATCH", appPath(appId as string), { token: owner.token, body: { name: text } });
+  expect(must(await patch("\tAcme ")).name).toBe("Acme");
+  for (const bad of ["Acme\u200b", "\u202eemcA", "Ac\u0007me"]) {
+    const answer = await patch(bad);
+    expect(outcome(answer), JSON.stringify(bad)).toBe("400 validation_error");
+    expect(fields(answer)).toEqual(["name"]);
+  }
+});
+
 it.each([
   ["observer", 4],
   ["limited_access", 5],

@@ -30,6 +30,9 @@ const WORDS: Readonly<Record<Method, string>> = {
 const actionOf = ({ name }: DescMethod): string =>
   inWords(name).replaceAll(/\b(?:jwt|kms|svid)\b/gu, (acronym) => acronym.toUpperCase());
 
+/** Codes after which a challenge answers nothing any more; after any other failure the same answer can be sent again. */
+const SPENT: ReadonlySet<string> = new Set(["expired_challenge", "challenge_gone", "not_found", "too_many_attempts"]);
+
 const steps = createClient(StepUpService, transport);
 
 /** The dialog that asks for a new proof while a call waits; afterwards the call is repeated as it was. */
@@ -87,9 +90,11 @@ function Proof({ factorsOnly, onDone }: { factorsOnly: boolean; onDone: (elevati
     } catch (error) {
       const failed = failureOf(error);
       setFailure(failed);
-      // A challenge that is used up, ended or locked answers nothing any more.
-      if (failed.code !== "invalid_code") challenge.current = undefined;
-      setValue("");
+      if (SPENT.has(failed.code)) {
+        challenge.current = undefined;
+        setSent(false);
+      }
+      if (failed.code === "invalid_code" || SPENT.has(failed.code)) setValue("");
     } finally {
       setBusy(false);
     }

@@ -2,13 +2,14 @@ import { AlertDialog } from "@base-ui/react/alert-dialog";
 import { Dialog as BaseDialog } from "@base-ui/react/dialog";
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
 import type { ReactNode } from "react";
+import { createPortal, flushSync } from "react-dom";
 import type { Failure } from "../session/failures.ts";
 import { Button } from "./Button.tsx";
 import style from "./Dialog.module.css";
 import { Input } from "./form/Field.tsx";
 import { useGuard } from "./guard.ts";
 import { FailureNotice } from "./Notice.tsx";
-import { classes } from "./words.ts";
+import { asSeen, classes, inWords } from "./words.ts";
 
 interface DialogProps {
   title: string;
@@ -107,7 +108,7 @@ interface ConfirmProps {
   /** The call that it makes: its failure is shown, until the dialog opens again. */
   call?: CallState & { clear?(): void };
   busy?: boolean;
-  /** Text to type before the button works. */
+  /** Text to type before the button works: it is compared as it looks. The verb is asked for where nothing is seen. */
   typed?: string | undefined;
   children?: ReactNode;
   onCancel: () => void;
@@ -119,7 +120,8 @@ export function Confirm(props: ConfirmProps) {
   const { title, about, verb, open, call, busy = call?.busy, typed, children, onCancel, onConfirm } = props;
   const cancel = useRef<HTMLButtonElement>(null);
   const [text, setText] = useState("");
-  const matches = typed === undefined || text.trim() === typed;
+  const wanted = typed === undefined ? undefined : asSeen(typed) || verb;
+  const matches = wanted === undefined || asSeen(text) === wanted;
   // Kept while the call waits for a step-up that may be cancelled.
   useEffect(() => {
     if (!open) setText("");
@@ -137,9 +139,9 @@ export function Confirm(props: ConfirmProps) {
           <AlertDialog.Description className={style["about"]} render={<div />}>
             {about}
           </AlertDialog.Description>
-          {typed !== undefined && (
+          {wanted !== undefined && (
             <Input
-              label={`Type ${typed} to confirm`}
+              label={`Type ${wanted} to confirm`}
               value={text}
               onChange={setText}
               autoComplete="off"
@@ -183,6 +185,7 @@ interface SecretProps {
 export function SecretDialog({ thing, secret, file, about, print = false, children, onSaved }: SecretProps) {
   const [shown, setShown] = useState(false);
   const [copied, setCopied] = useState(false);
+  const sheet = usePrintSheet(print && secret !== undefined);
   useGuard(secret !== undefined, "secret");
   const save = (): void => {
     const url = URL.createObjectURL(new Blob([secret ?? ""], { type: "text/plain" }));
@@ -214,13 +217,22 @@ export function SecretDialog({ thing, secret, file, about, print = false, childr
                 Download
               </Button>
               {print && (
-                <Button small onClick={() => window.print()}>
+                <Button small onClick={sheet.print}>
                   Print
                 </Button>
               )}
               <span role="status">{copied ? "Copied" : ""}</span>
             </div>
           </div>
+          {sheet.isPrinting &&
+            createPortal(
+              <div className={style["sheet"]}>
+                <h1>{inWords(thing)}</h1>
+                <p>{location.host}</p>
+                <pre>{secret}</pre>
+              </div>,
+              document.body,
+            )}
           {children}
           <div className={style["actions"]}>
             <Button
@@ -238,4 +250,29 @@ export function SecretDialog({ thing, secret, file, about, print = false, childr
       </AlertDialog.Portal>
     </AlertDialog.Root>
   );
+}
+
+/** Whether the sheet that is printed instead of the page has to be in the document, and what prints it. */
+function usePrintSheet(active: boolean): { isPrinting: boolean; print: () => void } {
+  const [isPrinting, setPrinting] = useState(false);
+  useEffect(() => {
+    if (!active) return;
+    // The browser takes the page as it is when the handler returns.
+    const before = (): void => flushSync(() => setPrinting(true));
+    const after = (): void => setPrinting(false);
+    addEventListener("beforeprint", before);
+    addEventListener("afterprint", after);
+    return () => {
+      removeEventListener("beforeprint", before);
+      removeEventListener("afterprint", after);
+      setPrinting(false);
+    };
+  }, [active]);
+  return {
+    isPrinting: active && isPrinting,
+    print: () => {
+      flushSync(() => setPrinting(true));
+      window.print();
+    },
+  };
 }

@@ -14,6 +14,15 @@ export const textOf = (value: unknown): string | undefined => (typeof value === 
 /** Joins the class names that apply. */
 export const classes = (...names: (string | false | undefined)[]): string => names.filter(Boolean).join(" ");
 
+/** A text as it looks: without characters that show nothing, and with single spaces between words. */
+export const asSeen = (text: string): string =>
+  text
+    .normalize("NFKC")
+    .replaceAll(/\s+/gu, " ")
+    .replaceAll(/[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}]/gu, "")
+    .replaceAll(/ {2,}/gu, " ")
+    .trim();
+
 /** `3 sessions`, `1 session`. */
 export const plural = (count: number, one: string, many = `${one}s`): string =>
   `${count.toLocaleString("en")} ${count === 1 ? one : many}`;

@@ -14,7 +14,7 @@ import { marketplaceErrors } from "../errors.ts";
 import { insertGrant } from "./admin-store.ts";
 import { lockAdministeredApp } from "./administered-app.ts";
 import { App } from "./entities.ts";
-import { defaultPlan, plansAfter, plansViolation, slugViolation } from "./rules.ts";
+import { defaultPlan, nameViolation, plansAfter, plansViolation, slugViolation, storedName } from "./rules.ts";
 import type { AppPlan } from "./rules.ts";
 import * as store from "./store.ts";
 import type { AppFilter } from "./store.ts";
@@ -53,7 +53,7 @@ export function createPublishing(deps: MarketplaceDeps) {
   function validate({ name, currency, provisionWebhook, plans }: Partial<AppDraft>, slug?: string): void {
     const url = provisionWebhook === undefined ? undefined : outgoing.vetUrl(provisionWebhook);
     const fields = [
-      name?.trim() === "" ? { field: "name", code: "required", message: "must not be blank" } : undefined,
+      name === undefined ? undefined : nameViolation(name),
       slug === undefined ? undefined : slugViolation(slug),
       currency === undefined || isCurrency(currency)
         ? undefined
@@ -112,6 +112,7 @@ export function createPublishing(deps: MarketplaceDeps) {
         const secret = newWebhookSecret(random);
         const app = tx.em.create(App, {
           ...draft,
+          name: storedName(draft.name),
           appId,
           orgUuid,
           slug,
@@ -156,7 +157,7 @@ export function createPublishing(deps: MarketplaceDeps) {
       return change(context, appId, "app.updated", (app, at) => {
         const plans =
           patch.plans ?? plansAfter(app.plans, app.basePriceCents, patch.basePriceCents ?? app.basePriceCents);
-        Object.assign(app, patch, { plans });
+        Object.assign(app, patch, { plans }, patch.name !== undefined && { name: storedName(patch.name) });
         app.edited(at);
       });
     },

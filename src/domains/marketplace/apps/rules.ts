@@ -35,6 +35,19 @@ const RESERVED_SLUGS: ReadonlySet<string> = new Set([
   "webhooks",
 ]);
 const SLUG = /^[a-z0-9](?:-?[a-z0-9])*$/;
+const controlCharacters = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+
+/** An app's name as it is stored. */
+export const storedName = (name: string): string => name.normalize("NFC").trim();
+
+/** Returns why an app's name is refused, if it is. */
+export function nameViolation(name: string): FieldViolation | undefined {
+  const stored = storedName(name);
+  if (stored === "") return { field: "name", code: "required", message: "must not be blank" };
+  if (controlCharacters.test(stored))
+    return { field: "name", code: "pattern", message: "must not have control characters" };
+  return undefined;
+}
 
 /** Returns why a slug is refused, if it is (decisions 9.1). */
 export function slugViolation(slug: string): FieldViolation | undefined {
