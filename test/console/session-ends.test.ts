@@ -75,6 +75,30 @@ describeInBrowser("a session that ended under an open page", () => {
     expect(await asked.count()).toBe(0);
   });
 
+  it("Cancel stops the end of all other sessions after the present one", async () => {
+    const who = await founder();
+    for (let nth = 0; nth < 3; nth++) await here.app.login(who.email, who.password, who.org);
+    const page = await enter(who);
+    await heading(page, "Overview");
+    await page.goto(`${here.url}/console/me/sessions`);
+    let asked = 0;
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    await page.route(/SessionsService\/RevokeDeviceSession/u, async (route) => {
+      asked++;
+      await held;
+      await route.continue();
+    });
+    await page.getByRole("button", { name: "Sign out everywhere else" }).click();
+    const dialog = page.getByRole("alertdialog", { name: "Sign out everywhere else?" });
+    await dialog.getByRole("button", { name: "Sign out everywhere else" }).click();
+    await expect.poll(() => asked).toBe(1);
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    release();
+    await page.getByText("1 session ended").waitFor();
+    expect(asked).toBe(1);
+  });
+
   it("a second factor that is not taken says what to do, and the sign-in starts over", async () => {
     const who = await founder();
     const page = await enter(who);

@@ -22,19 +22,21 @@ async function otherSessions(): Promise<OwnSession[]> {
 }
 
 /**
- * Ends every session of the caller but this one; returns how many ended. One by one: ending all of a device would, for
- * an admin, end those of other people on it too.
+ * Ends every session of the caller but this one until it is stopped; returns how many ended. One by one: ending all of
+ * a device would, for an admin, end those of other people on it too.
  */
-export async function endOtherSessions(): Promise<number> {
+export async function endOtherSessions(signal: AbortSignal): Promise<number> {
   let ended = 0;
   try {
-    for (const { deviceUuid, sessionId } of await otherSessions())
+    for (const { deviceUuid, sessionId } of await otherSessions()) {
+      if (signal.aborted) break;
       try {
         await sessions.revokeDeviceSession({ deviceUuid, sessionId });
         ended++;
       } catch (error) {
         if (!ENDED.has(failureOf(error).code)) throw error;
       }
+    }
   } finally {
     void queries.invalidateQueries();
   }

@@ -1,5 +1,5 @@
 import { useQuery } from "@connectrpc/connect-query";
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { LoginService } from "../../../gen/atrium/login/v1/login_pb.ts";
 import { endOtherSessions } from "../session/end-others.ts";
 import { failureOf } from "../session/failures.ts";
@@ -20,17 +20,20 @@ interface SignOutEverywhereProps {
 export function SignOutEverywhere({ open, butHere = false, onClose }: SignOutEverywhereProps) {
   const [busy, setBusy] = useState(false);
   const [failure, setFailure] = useState<Failure>();
+  const job = useRef<AbortController>(undefined);
+  useEffect(() => () => job.current?.abort(), []);
   const sessions = useQuery(LoginService.method.listOwnSessions, { limit: 1 }, { enabled: open, staleTime: 0 });
   const verb = butHere ? "Sign out everywhere else" : "Sign out everywhere";
 
   async function end(): Promise<void> {
+    const { signal } = (job.current = new AbortController());
     setBusy(true);
     setFailure(undefined);
     try {
-      const ended = await endOtherSessions();
-      if (butHere) toast(`${plural(ended, "session")} ended`);
+      const ended = await endOtherSessions(signal);
+      if (butHere || signal.aborted) toast(`${plural(ended, "session")} ended`);
       else leave();
-      onClose();
+      if (!signal.aborted) onClose();
     } catch (error) {
       setFailure(failureOf(error));
     } finally {
@@ -46,7 +49,10 @@ export function SignOutEverywhere({ open, butHere = false, onClose }: SignOutEve
       verb={verb}
       open={open}
       call={{ busy, failure }}
-      onCancel={onClose}
+      onCancel={() => {
+        job.current?.abort();
+        onClose();
+      }}
       onConfirm={() => void end()}
     />
   );

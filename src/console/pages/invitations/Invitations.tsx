@@ -13,6 +13,9 @@ import { useCall } from "../../widgets/use-call.ts";
 import { roleLabel } from "../roles/use-roles.ts";
 import { Invite } from "./Invite.tsx";
 
+/** Invitations that are not accepted: their people can be invited again. */
+const RESENT: ReadonlySet<string> = new Set(["pending", "expired", "withdrawn"]);
+
 /** Who was asked to join, and has not answered. */
 export default function Invitations() {
   const orgUuid = useOrg();
@@ -45,7 +48,7 @@ export default function Invitations() {
           { header: "Expires", time: ({ expiresAt }) => expiresAt },
         ]}
         actions={(invitation) =>
-          invitation.status === "pending" && (
+          RESENT.has(invitation.status) && (
             <>
               <Button
                 small
@@ -54,9 +57,11 @@ export default function Invitations() {
               >
                 Resend
               </Button>
-              <Button small title={invitation.email} onClick={() => setWithdrawn(invitation)}>
-                Withdraw
-              </Button>
+              {invitation.status === "pending" && (
+                <Button small title={invitation.email} onClick={() => setWithdrawn(invitation)}>
+                  Withdraw
+                </Button>
+              )}
             </>
           )
         }

@@ -1,4 +1,4 @@
-import { useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { UsersService } from "../../../../gen/atrium/users/v1/users_pb.ts";
 import type { Failure } from "../../session/failures.ts";
 import { useOrg } from "../../session/use-session.ts";
@@ -31,6 +31,8 @@ export function Invite({ onClose }: { onClose: () => void }) {
   const [busy, setBusy] = useState(false);
   const [results, setResults] = useState<readonly Result[]>([]);
   const failure = useRef<Failure>(undefined);
+  const job = useRef<AbortController>(undefined);
+  useEffect(() => () => job.current?.abort(), []);
   const roles = useRoles();
   const call = useCall(UsersService.method.createInvitation, {
     onFailure: (failed) => {
@@ -45,13 +47,18 @@ export function Invite({ onClose }: { onClose: () => void }) {
   );
   const count = invitees.filter(({ email }) => email !== undefined).length;
 
-  /** Invites one after another; what failed stays in the text, to be mended and sent again. */
+  /** Invites one after another; what failed or was stopped stays in the text, to be mended and sent again. */
   const send = async (): Promise<void> => {
+    const { signal } = (job.current = new AbortController());
     setBusy(true);
     const told: Result[] = [];
     const left: string[] = [];
     let stopped: string | undefined;
     for (const { line, email, role: own } of invitees) {
+      if (signal.aborted) {
+        left.push(line);
+        continue;
+      }
       failure.current = undefined;
       const roleId = known.find(({ name }) => name === own)?.id ?? chosen;
       const made =
@@ -124,6 +131,7 @@ export function Invite({ onClose }: { onClose: () => void }) {
           <div role="status" className={style["field"]}>
             <p>
               {invited} of {plural(results.length, "line")} invited
+              {!busy && job.current?.signal.aborted === true && ". Stopped: the other lines are not sent."}
             </p>
             <ul aria-label="Results" className={style["results"]} tabIndex={0}>
               {results.map(({ line, text: words, good, requestId }) => (
@@ -143,7 +151,11 @@ export function Invite({ onClose }: { onClose: () => void }) {
           body={{ email: invitees[0]?.email ?? "ada@example.com", role_id: chosen || 3 }}
         />
         <DialogActions>
-          <Button onClick={onClose}>{over ? "Close" : "Cancel"}</Button>
+          {busy ? (
+            <Button onClick={() => job.current?.abort()}>Stop</Button>
+          ) : (
+            <Button onClick={onClose}>{over ? "Close" : "Cancel"}</Button>
+          )}
           {!over && (
             <Button look="primary" type="submit" busy={busy} disabled={count === 0}>
               Invite

@@ -1,6 +1,6 @@
 import { useQuery } from "@connectrpc/connect-query";
 import { createClient } from "@connectrpc/connect";
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { WebhooksService } from "../../../../gen/atrium/webhooks/v1/webhooks_pb.ts";
 import { failureOf } from "../../session/failures.ts";
 import { queries, transport } from "../../session/session.ts";
@@ -18,6 +18,8 @@ const MOST = 200;
 export function RedeliverFailed({ webhookId }: { webhookId: string }) {
   const [asking, setAsking] = useState(false);
   const [busy, setBusy] = useState(false);
+  const job = useRef<AbortController>(undefined);
+  useEffect(() => () => job.current?.abort(), []);
   const failed = useQuery(
     WebhooksService.method.listDeliveries,
     { webhookId, status: "failed", limit: MOST },
@@ -25,10 +27,12 @@ export function RedeliverFailed({ webhookId }: { webhookId: string }) {
   );
   const count = failed.data?.data.length ?? 0;
   const send = async (): Promise<void> => {
+    const { signal } = (job.current = new AbortController());
     setBusy(true);
     let sent = 0;
     try {
       for (const { deliveryId } of failed.data?.data ?? []) {
+        if (signal.aborted) break;
         await client.redeliver({ webhookId, deliveryId });
         sent++;
       }
@@ -51,7 +55,10 @@ export function RedeliverFailed({ webhookId }: { webhookId: string }) {
         verb="Redeliver"
         open={asking}
         busy={busy}
-        onCancel={() => setAsking(false)}
+        onCancel={() => {
+          job.current?.abort();
+          setAsking(false);
+        }}
         onConfirm={() => void send()}
       />
     </>
