@@ -8,7 +8,7 @@ const HOLDS: Readonly<Record<Power, (me: GetMeResponse) => boolean>> = {
   member: (me) => me.orgUuid !== undefined,
   employee: (me) =>
     me.orgUuid !== undefined && me.roles.some((role) => role !== "observer" && role !== "limited_access"),
-  admin: (me) => me.orgUuid !== undefined && me.roles.includes("admin"),
+  admin: (me) => me.orgUuid !== undefined && me.scopes.includes("admin"),
   publisher: (me) => HOLDS.employee(me) || me.appAdmin.length > 0,
   platform: (me) => me.platformAdmin,
   operator: (me) => me.scopes.includes("operator"),

@@ -1,5 +1,6 @@
 import type { Page } from "playwright-core";
 import { beforeAll, expect, it } from "vitest";
+import { runSql } from "../support/postgres.ts";
 import { member, password } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 import { doors } from "./at-doors.ts";
@@ -39,6 +40,16 @@ describeInBrowser("an admin who owns nothing, on the pages of members", () => {
     await asked.getByRole("button", { name: "Remove" }).click();
     await heading(page, "Sign in");
     expect(await page.getByRole("dialog").count()).toBe(0);
+  });
+
+  it("a platform admin with the role employee sees the pages that the service opens to them", async () => {
+    const one = await member(here.app, owner);
+    await runSql(here.app.databaseUrl, "update people set is_platform_admin = true where uuid = $1", [one.userUuid]);
+    const page = await enter({ email: one.email, org: one.orgName, password });
+    await heading(page, "Overview");
+    await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Members", exact: true }).click();
+    await heading(page, "Members");
+    await page.getByRole("row").filter({ hasText: owner.email }).waitFor();
   });
 
   it("another role of one's own changes the navigation at once; who deactivates themself is signed out", async () => {

@@ -27,7 +27,6 @@ export const EXCEPTIONS: Readonly<Record<string, readonly string[]>> = {
   "the client refreshes the session by itself": ["LoginService.refresh"],
   "for backends: pages read the caller's own rights from GetMe, and explain access by CheckEntitlements": [
     "AccessService.checkEntitlement",
-    "AccessService.getAppAccess",
   ],
   "the same as an rpc that a page uses, in another version or for one thing alone": [
     "RbacService.listProductPermissions",

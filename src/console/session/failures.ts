@@ -32,3 +32,12 @@ export function failureOf(thrown: unknown): Failure {
     fields,
   };
 }
+
+/** A refusal of the console itself: saving would undo what somebody else has changed since the page was read. */
+export const changedMeanwhile = (thing: string): Failure => ({
+  code: "conflict",
+  message: `Somebody else changed this ${thing} meanwhile. Nothing is saved: close the dialog and open it again.`,
+  requestId: undefined,
+  retryAfter: undefined,
+  fields: {},
+});

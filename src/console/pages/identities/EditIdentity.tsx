@@ -38,8 +38,8 @@ export function EditIdentity({ identity, roles, onClose }: EditProps) {
     >
       <FormBody
         form={form}
-        onSubmit={form.submit(async (values) => {
-          if ((await call.run(values)) !== undefined) onClose();
+        onSubmit={form.submit(async () => {
+          if (!form.changed || (await call.run({ orgUuid, identityId, ...form.changes })) !== undefined) onClose();
         })}
       >
         <Field form={form} name="name" />

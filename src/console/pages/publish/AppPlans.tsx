@@ -1,7 +1,12 @@
+import { equals } from "@bufbuild/protobuf";
+import { createClient } from "@connectrpc/connect";
 import { useState } from "react";
 import { PlanSchema } from "../../../../gen/atrium/marketplace/v1/marketplace_pb.ts";
 import type { App, Plan } from "../../../../gen/atrium/marketplace/v1/marketplace_pb.ts";
 import { PublisherService } from "../../../../gen/atrium/marketplace/v1/publisher_pb.ts";
+import { changedMeanwhile, failureOf } from "../../session/failures.ts";
+import type { Failure } from "../../session/failures.ts";
+import { queries, transport } from "../../session/session.ts";
 import { Button } from "../../widgets/Button.tsx";
 import { CodeSample } from "../../widgets/CodeSample.tsx";
 import { Confirm, Dialog, SubmitActions } from "../../widgets/Dialog.tsx";
@@ -13,12 +18,43 @@ import { useCall } from "../../widgets/use-call.ts";
 import { inWords } from "../../widgets/words.ts";
 import { money } from "../apps/money.ts";
 
+const publisher = createClient(PublisherService, transport);
+
+type Present = { plans: readonly Plan[]; failure?: undefined } | { plans?: undefined; failure: Failure };
+
+/**
+ * The plans of an app as they are now: a change replaces all of them, and others may have changed some since the page
+ * read them. Fails when the one that is changed is not as the caller saw it.
+ */
+async function presentPlans(appId: string, seen?: Plan): Promise<Present> {
+  try {
+    const { data } = await publisher.listApps({ limit: 200 });
+    const plans = data.find((app) => app.appId === appId)?.plans ?? [];
+    const now = plans.find(({ planId }) => planId === seen?.planId);
+    if (seen === undefined || (now !== undefined && equals(PlanSchema, now, seen))) return { plans };
+    void queries.invalidateQueries();
+    return { failure: changedMeanwhile("plan") };
+  } catch (error) {
+    return { failure: failureOf(error) };
+  }
+}
+
 /** What can be bought of an app. */
 export function AppPlans({ app }: { app: App }) {
   const { appId, plans, currency } = app;
   const [edited, setEdited] = useState<Plan | "new">();
   const [removed, setRemoved] = useState<Plan>();
+  const [failure, setFailure] = useState<Failure>();
   const update = useCall(PublisherService.method.updateApp, { done: "Plan removed" });
+  const clear = (): void => {
+    setFailure(undefined);
+    update.clear();
+  };
+  const remove = async (): Promise<App | undefined> => {
+    const present = await presentPlans(appId, removed);
+    setFailure(present.failure);
+    return present.plans && update.run({ appId, plans: present.plans.filter((one) => one.planId !== removed?.planId) });
+  };
   return (
     <>
       <Section
@@ -69,13 +105,9 @@ export function AppPlans({ app }: { app: App }) {
         about="Nobody can buy it any more. Installs that have it keep it."
         verb="Remove"
         open={removed !== undefined}
-        call={update}
+        call={{ busy: update.busy, failure: failure ?? update.failure, clear }}
         onCancel={() => setRemoved(undefined)}
-        onConfirm={() =>
-          void update
-            .run({ appId, plans: plans.filter(({ planId }) => planId !== removed?.planId) })
-            .then((done) => done && setRemoved(undefined))
-        }
+        onConfirm={() => void remove().then((done) => done && setRemoved(undefined))}
       />
     </>
   );
@@ -88,6 +120,7 @@ function EditPlan({ app, of, onClose }: { app: App; of: Plan | undefined; onClos
     priceCents: of?.priceCents ?? 0,
     interval: of?.interval ?? "month",
   });
+  const [failure, setFailure] = useState<Failure>();
   const call = useCall(PublisherService.method.updateApp, {
     done: "Plan saved",
     onFailure: (failure) => form.place({ ...failure, fields: ofPlan(failure.fields) }),
@@ -97,8 +130,13 @@ function EditPlan({ app, of, onClose }: { app: App; of: Plan | undefined; onClos
       <FormBody
         form={form}
         onSubmit={form.submit(async (plan) => {
+          const present = await presentPlans(app.appId, of);
+          setFailure(present.failure);
+          if (present.plans === undefined) return;
           const plans =
-            of === undefined ? [...app.plans, plan] : app.plans.map((one) => (one.planId === of.planId ? plan : one));
+            of === undefined
+              ? [...present.plans, plan]
+              : present.plans.map((one) => (one.planId === of.planId ? plan : one));
           if ((await call.run({ appId: app.appId, plans })) !== undefined) onClose();
         })}
       >
@@ -115,7 +153,11 @@ function EditPlan({ app, of, onClose }: { app: App; of: Plan | undefined; onClos
             ["once", "Once"],
           ]}
         />
-        <SubmitActions call={call} verb={of === undefined ? "Create" : "Save"} onCancel={onClose} />
+        <SubmitActions
+          call={{ busy: call.busy, failure: failure ?? call.failure }}
+          verb={of === undefined ? "Create" : "Save"}
+          onCancel={onClose}
+        />
       </FormBody>
     </Dialog>
   );

@@ -7,23 +7,22 @@ import { CodeSample } from "../../widgets/CodeSample.tsx";
 import { Id } from "../../widgets/Copy.tsx";
 import { Dialog, SubmitActions } from "../../widgets/Dialog.tsx";
 import { ExternalLink } from "../../widgets/ExternalLink.tsx";
-import { Check, Field, FormBody } from "../../widgets/form/Field.tsx";
+import { Field, FormBody } from "../../widgets/form/Field.tsx";
 import { useForm } from "../../widgets/form/use-form.ts";
 import { Facts, Section } from "../../widgets/Page.tsx";
 import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { inWords } from "../../widgets/words.ts";
 import { money } from "../apps/money.ts";
+import { DeploymentModes } from "./DeploymentModes.tsx";
 import { OtherMarketplaces } from "./OtherMarketplaces.tsx";
 
-const MODES = ["multi_tenant", "single_tenant"];
-
-/** What the marketplace shows of an app. */
-export function Listing({ app }: { app: App }) {
+/** What the marketplace shows of an app; those who administer it change it. */
+export function Listing({ app, isAdmin }: { app: App; isAdmin: boolean }) {
   const [editing, setEditing] = useState(false);
   return (
     <>
-      <Section title="Listing" actions={<Button onClick={() => setEditing(true)}>Edit</Button>}>
+      <Section title="Listing" actions={isAdmin && <Button onClick={() => setEditing(true)}>Edit</Button>}>
         <Facts>
           {[
             ["App id", <Id key="id" of={app.appId} what="app id" />],
@@ -38,8 +37,12 @@ export function Listing({ app }: { app: App }) {
           ]}
         </Facts>
       </Section>
-      <OtherMarketplaces appId={app.appId} />
-      <CodeSample http={`PATCH /api/marketplace/apps/${app.appId}`} body={{ description: app.description }} />
+      {isAdmin && (
+        <>
+          <OtherMarketplaces appId={app.appId} />
+          <CodeSample http={`PATCH /api/marketplace/apps/${app.appId}`} body={{ description: app.description }} />
+        </>
+      )}
       {editing && <Edit app={app} onClose={() => setEditing(false)} />}
     </>
   );
@@ -57,30 +60,17 @@ function Edit({ app, onClose }: { app: App; onClose: () => void }) {
     provisionWebhook: app.provisionWebhook ?? "",
   });
   const call = useCall(PublisherService.method.updateApp, { done: "App saved" });
-  const modes = form.values.deploymentModes ?? [];
   return (
     <Dialog title={`Edit ${app.name}`} open wide dirty={form.changed} onClose={onClose}>
       <FormBody
         form={form}
-        onSubmit={form.submit(async (values) => {
-          if ((await call.run(values)) !== undefined) onClose();
+        onSubmit={form.submit(async () => {
+          if (!form.changed || (await call.run({ appId: app.appId, ...form.changes })) !== undefined) onClose();
         })}
       >
         <Field form={form} name="name" />
         <Field form={form} name="description" />
-        <fieldset>
-          <legend>Deployment modes</legend>
-          {MODES.map((mode) => (
-            <Check
-              key={mode}
-              label={inWords(mode)}
-              checked={modes.includes(mode)}
-              onChange={(on) =>
-                form.set({ deploymentModes: on ? [...modes, mode] : modes.filter((other) => other !== mode) })
-              }
-            />
-          ))}
-        </fieldset>
+        <DeploymentModes form={form} />
         <Field form={form} name="pricingModel" />
         <Field form={form} name="basePriceCents" hint="In minor units: 1900 is 19.00" />
         <Field form={form} name="currency" />

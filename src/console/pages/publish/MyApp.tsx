@@ -1,6 +1,7 @@
 import { useQuery } from "@connectrpc/connect-query";
 import { useParams } from "@tanstack/react-router";
 import { useState } from "react";
+import { AccessService } from "../../../../gen/atrium/access/v1/access_pb.ts";
 import type { App } from "../../../../gen/atrium/marketplace/v1/marketplace_pb.ts";
 import { PublisherService } from "../../../../gen/atrium/marketplace/v1/publisher_pb.ts";
 import { Status } from "../../widgets/Badge.tsx";
@@ -17,19 +18,35 @@ import { AppPlans } from "./AppPlans.tsx";
 import { Listing } from "./Listing.tsx";
 import { Provisioning } from "./Provisioning.tsx";
 
-/** One app that the caller publishes. */
+/** One app of the caller's organization: all of it for those who administer it, its listing for other members. */
 export default function MyApp() {
   const { app: appId = "" }: { app?: string } = useParams({ strict: false });
   // There is no read of one app for its publisher: the list has at most a few hundred.
   const apps = useQuery(PublisherService.method.listApps, { limit: 200 });
   const app = apps.data?.data.find((one) => one.appId === appId);
+  const access = useQuery(AccessService.method.getAppAccess, { appId }, { enabled: app !== undefined });
   if (app === undefined)
     return (
       <Page title="App">
-        <Answer of={apps}>{() => <p>You do not administer an app with this id.</p>}</Answer>
+        <Answer of={apps}>{() => <p>Your organization publishes no app with this id.</p>}</Answer>
       </Page>
     );
-  return <Details app={app} />;
+  if (access.data?.isAppAdmin === true) return <Details app={app} />;
+  return (
+    <Page title={app.name} about={<Status of={app.status} />}>
+      <Answer of={access}>
+        {() => (
+          <>
+            <Notice>
+              You do not administer this app. Owners of your organization do, and those to whom one of its admins gives
+              it.
+            </Notice>
+            <Listing app={app} isAdmin={false} />
+          </>
+        )}
+      </Answer>
+    </Page>
+  );
 }
 
 function Details({ app }: { app: App }) {
@@ -59,7 +76,7 @@ function Details({ app }: { app: App }) {
           {
             name: "listing",
             label: "Listing",
-            content: () => <Listing app={app} />,
+            content: () => <Listing app={app} isAdmin />,
           },
           { name: "plans", label: "Plans", content: () => <AppPlans app={app} /> },
           { name: "installs", label: "Installs", content: () => <AppInstalls app={app} /> },

@@ -4,23 +4,26 @@ import { useState } from "react";
 import { PlanSchema } from "../../../../gen/atrium/marketplace/v1/marketplace_pb.ts";
 import { PublisherService } from "../../../../gen/atrium/marketplace/v1/publisher_pb.ts";
 import { PublishAppRequestSchema } from "../../../../gen/atrium/marketplace/v1/publishing_pb.ts";
+import { holds } from "../../powers.ts";
+import { useMe } from "../../session/use-session.ts";
 import { Status } from "../../widgets/Badge.tsx";
 import { Button } from "../../widgets/Button.tsx";
 import { CodeSample, ShowAsCode, bodyOf } from "../../widgets/CodeSample.tsx";
 import { Dialog, SubmitActions, SecretDialog } from "../../widgets/Dialog.tsx";
-import { Check, Field, FormBody } from "../../widgets/form/Field.tsx";
+import { Field, FormBody } from "../../widgets/form/Field.tsx";
 import { useForm } from "../../widgets/form/use-form.ts";
 import { Page } from "../../widgets/Page.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { inWords } from "../../widgets/words.ts";
 import { money } from "../apps/money.ts";
+import { DeploymentModes } from "./DeploymentModes.tsx";
 
 const STATUSES = ["draft", "published", "rejected", "archived"];
-const MODES = ["multi_tenant", "single_tenant"];
 
 /** The apps that the caller publishes. */
 export default function MyApps() {
+  const me = useMe();
   const [creating, setCreating] = useState(false);
   const [secret, setSecret] = useState<string>();
   return (
@@ -28,9 +31,11 @@ export default function MyApps() {
       title="My apps"
       about="Apps that you offer in the marketplace. A new one is a draft until a platform admin approves it."
       actions={
-        <Button look="primary" data-create onClick={() => setCreating(true)}>
-          Create app
-        </Button>
+        holds(me, "employee") && (
+          <Button look="primary" data-create onClick={() => setCreating(true)}>
+            Create app
+          </Button>
+        )
       }
     >
       <DataTable
@@ -78,7 +83,6 @@ function Create({ onClose, onMade }: { onClose: () => void; onMade: (secret: str
     plans: [],
   });
   const call = useCall(PublisherService.method.publishApp, { done: "App created" });
-  const modes = form.values.deploymentModes ?? [];
   return (
     <Dialog title="Create app" open wide dirty={form.changed} onClose={onClose}>
       <FormBody
@@ -96,19 +100,7 @@ function Create({ onClose, onMade }: { onClose: () => void; onMade: (secret: str
         <Field form={form} name="name" />
         <Field form={form} name="slug" hint="Small letters, digits and dashes: it is the app's address." />
         <Field form={form} name="description" />
-        <fieldset>
-          <legend>Deployment modes</legend>
-          {MODES.map((mode) => (
-            <Check
-              key={mode}
-              label={inWords(mode)}
-              checked={modes.includes(mode)}
-              onChange={(on) =>
-                form.set({ deploymentModes: on ? [...modes, mode] : modes.filter((other) => other !== mode) })
-              }
-            />
-          ))}
-        </fieldset>
+        <DeploymentModes form={form} />
         <Field form={form} name="basePriceCents" hint="In minor units: 1900 is 19.00" />
         <Field form={form} name="currency" hint="ISO 4217 in small letters: usd" />
         <Field form={form} name="provisionWebhook" type="url" />

@@ -1,8 +1,12 @@
+import { createClient } from "@connectrpc/connect";
 import { Link, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { RbacService } from "../../../../gen/atrium/rbac/v1/rbac_pb.ts";
 import type { Permission, Role as RoleMessage } from "../../../../gen/atrium/rbac/v1/rbac_pb.ts";
 import { UsersService } from "../../../../gen/atrium/users/v1/users_pb.ts";
+import { changedMeanwhile, failureOf } from "../../session/failures.ts";
+import type { Failure } from "../../session/failures.ts";
+import { queries, transport } from "../../session/session.ts";
 import { Status } from "../../widgets/Badge.tsx";
 import { Button, ButtonLink } from "../../widgets/Button.tsx";
 import { CodeSample } from "../../widgets/CodeSample.tsx";
@@ -16,6 +20,8 @@ import { Diff } from "./Diff.tsx";
 import { PermissionChecks, PermissionList } from "./PermissionChecks.tsx";
 import { Simulate } from "./Simulate.tsx";
 import { isBuiltIn, roleLabel, useCatalogue, useRolePermissions, useRoles } from "./use-roles.ts";
+
+const rbac = createClient(RbacService, transport);
 
 /** One role: its permissions, and who has it. */
 export default function Role() {
@@ -113,26 +119,47 @@ interface EditProps {
 
 /** Changes the permissions of a role; what its members gain and lose is shown before it is saved. */
 function Edit({ role: { id, name }, catalogue, held, onClose }: EditProps) {
-  const [chosen, setChosen] = useState<ReadonlySet<number>>(() => new Set(held.map((one) => one.id)));
+  // The page reads the role again while the dialog is open.
+  const [first] = useState(held);
+  const [chosen, setChosen] = useState<ReadonlySet<number>>(() => new Set(first.map((one) => one.id)));
+  const [failure, setFailure] = useState<Failure>();
   const call = useCall(RbacService.method.replaceRolePermissions, { done: "Role saved" });
-  const before = held.map((one) => one.name);
+  const before = first.map((one) => one.name);
   const after = catalogue.filter((one) => chosen.has(one.id)).map((one) => one.name);
   const changed = before.length !== after.length || before.some((one) => !after.includes(one));
+  /** All permissions are replaced: what somebody else gave or took meanwhile would be undone. */
+  const save = async (): Promise<unknown> => {
+    const change = await changeOf(id, first);
+    setFailure(change);
+    if (change !== undefined) return undefined;
+    const permissions = [...chosen].sort((a, b) => a - b);
+    return call.run({ roleId: id, permissions, removeAll: permissions.length === 0 });
+  };
   return (
     <Dialog title={`Edit ${name}`} open wide dirty={changed} onClose={onClose}>
       <FormBody
         onSubmit={(event) => {
           event.preventDefault();
-          const permissions = [...chosen].sort((a, b) => a - b);
-          void call
-            .run({ roleId: id, permissions, removeAll: permissions.length === 0 })
-            .then((done) => done && onClose());
+          void save().then((done) => done && onClose());
         }}
       >
         <PermissionChecks catalogue={catalogue} chosen={chosen} onChange={setChosen} />
         <Diff before={before} after={after} />
-        <SubmitActions call={call} verb="Save" onCancel={onClose} />
+        <SubmitActions call={{ busy: call.busy, failure: failure ?? call.failure }} verb="Save" onCancel={onClose} />
       </FormBody>
     </Dialog>
   );
+}
+
+/** Why a role must not be replaced: it has other permissions than the caller saw, or cannot be read. */
+async function changeOf(roleId: number, seen: readonly Permission[]): Promise<Failure | undefined> {
+  try {
+    const { data } = await rbac.listRolePermissions({ roleId });
+    const ids = new Set(data.map((one) => one.id));
+    if (ids.size === seen.length && seen.every((one) => ids.has(one.id))) return undefined;
+    void queries.invalidateQueries();
+    return changedMeanwhile("role");
+  } catch (error) {
+    return failureOf(error);
+  }
 }

@@ -42,8 +42,9 @@ export function ConnectionForm({ of, onClose }: FormProps) {
     // The console's own sign-in page: without it the button would not be shown there.
     redirectUris: of?.redirectUris ?? [serviceUrl],
   });
-  const firstDomains = of?.allowedDomains.join(", ") ?? "";
-  const firstUris = (of?.redirectUris ?? [serviceUrl]).join("\n");
+  // The page reads the connection again while the dialog is open.
+  const [firstDomains] = useState(of?.allowedDomains.join(", ") ?? "");
+  const [firstUris] = useState((of?.redirectUris ?? [serviceUrl]).join("\n"));
   const [domains, setDomains] = useState(firstDomains);
   const [uris, setUris] = useState(firstUris);
   const createCall = useCall(OidcService.method.createConnection);
@@ -70,6 +71,7 @@ export function ConnectionForm({ of, onClose }: FormProps) {
   };
   const send = async (): Promise<void> => {
     const { name = "", clientSecret = "", clientId = "", discoveryUrl = "" } = form.values;
+    if (of !== undefined && !isChanged) return onClose();
     const answer =
       of === undefined
         ? await createCall.run({
@@ -85,10 +87,10 @@ export function ConnectionForm({ of, onClose }: FormProps) {
         : await update.run({
             orgUuid,
             connectionUuid: of.connectionUuid,
-            name,
+            ...(form.changes.name !== undefined && { name }),
             ...(clientSecret !== "" && { clientSecret }),
-            allowedDomains: listOf(entries(domains)),
-            redirectUris: listOf(entries(uris)),
+            ...(domains !== firstDomains && { allowedDomains: listOf(entries(domains)) }),
+            ...(uris !== firstUris && { redirectUris: listOf(entries(uris)) }),
           });
     if (answer === undefined) return;
     if (of === undefined) setMade(answer);

@@ -33,10 +33,13 @@ export function faultOf(field: DescField, value: unknown): string | undefined {
   const rule = rulesOf(field);
   if (typeof value === "number") return faultOfNumber(field, rule, value);
   if (rule === undefined) return undefined;
-  if (value === undefined || value === "" || (Array.isArray(value) && value.length === 0))
+  if (value === undefined || value === "" || (Array.isArray(value) && value.length === 0 && rule.minItems === 0))
     return rule.required ? "This is required." : undefined;
-  if (Array.isArray(value))
+  if (Array.isArray(value)) {
+    if (value.length < rule.minItems)
+      return rule.minItems === 1 ? "Choose at least one." : `At least ${rule.minItems}.`;
     return rule.maxItems > 0 && value.length > rule.maxItems ? `At most ${rule.maxItems}.` : undefined;
+  }
   return typeof value === "string" ? faultOfText(rule, value) : undefined;
 }
 

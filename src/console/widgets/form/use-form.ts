@@ -7,6 +7,9 @@ import { faultOf } from "./rules.ts";
 /** Values of a form by the local names of the request's fields (`firstName`). */
 export type Values<I extends DescMessage> = MessageInitShape<I> & Record<string, unknown>;
 
+/** Some of the values of a form. */
+export type Changes<I extends DescMessage> = Omit<Partial<MessageInitShape<I>>, "$typeName" | "$unknown">;
+
 /** The state of a form over a request of the contract. */
 export interface Form<I extends DescMessage = DescMessage> {
   readonly schema: I;
@@ -24,6 +27,8 @@ export interface Form<I extends DescMessage = DescMessage> {
   place(failure: Failure): void;
   reset(): void;
   readonly changed: boolean;
+  /** The values that differ from the first: what a partial update sends, so that it undoes no change of others. */
+  readonly changes: Changes<I>;
 }
 
 /** A form of any request, as fields see it. */
@@ -42,7 +47,10 @@ export function useForm<I extends DescMessage>(schema: I, initial: MessageInitSh
   const [errors, setErrors] = useState<Readonly<Record<string, string>>>({});
   const element = useRef<HTMLFormElement | null>(null);
   const [first, setFirst] = useState(initial as Values<I>);
-  const changed = Object.keys(values).some((name) => values[name] !== first[name]);
+  const changes = Object.fromEntries(
+    Object.entries(values).filter(([name, value]) => value !== first[name]),
+  ) as Changes<I>;
+  const changed = Object.keys(changes).length > 0;
   useGuard(guarded && changed);
 
   // The first field with an error gets the focus.
@@ -67,6 +75,7 @@ export function useForm<I extends DescMessage>(schema: I, initial: MessageInitSh
     errors,
     element,
     changed,
+    changes,
     set(changes) {
       setValues((before) => ({ ...before, ...changes }));
       setErrors((before) =>
