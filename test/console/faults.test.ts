@@ -158,6 +158,27 @@ describeInBrowser("the console in trouble", () => {
     expect(await page.evaluate("window.untouched")).toBe(true);
   });
 
+  it("a list whose reading anew is refused says so above its old rows, and is not read again by itself", async () => {
+    const page = await at("audit");
+    await page.getByRole("link", { name: "login.password" }).first().waitFor();
+    let refused = 0;
+    await page.route(/Service\/(?:List|Search)\w*Events\b/u, (route) => {
+      refused++;
+      const body = JSON.stringify({ code: "permission_denied", message: "You may not see this." });
+      return route.fulfill({ status: 403, contentType: "application/json", body });
+    });
+    await page.getByRole("button", { name: "Live" }).click();
+    await page.getByText(/^Not up to date: this was read /u).waitFor();
+    await page.getByRole("alert").filter({ hasText: "You may not see this." }).waitFor();
+    await page.getByRole("link", { name: "login.password" }).first().waitFor();
+    const before = refused;
+    await page.waitForTimeout(6_000);
+    expect(refused).toBe(before);
+    await page.unroute(/Service\/(?:List|Search)\w*Events\b/u);
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByText(/^Not up to date/u).waitFor({ state: "detached" });
+  });
+
   it("a browser without a network says so, and keeps what was typed", async () => {
     const page = await at("members");
     await page.getByRole("button", { name: "Invite" }).first().click();

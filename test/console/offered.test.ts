@@ -91,6 +91,18 @@ describeInBrowser("what pages offer and claim", () => {
     await page.getByRole("img", { name: /^Peak seats, .*\. seat 12\.$/u }).waitFor();
   });
 
+  it("a quote is good for its 15 minutes where the clock of the browser is fast", async () => {
+    const { token } = await owner();
+    const price = { product: "Seats", plan: "pro", interval: "month", currency: "usd", unit_amount_cents: 1_000 };
+    expect((await here.app.call("POST", "/api/admin/pricing/prices", { token, body: price })).status).toBe(201);
+    const page = await here.at("billing");
+    await rowButton(page, "Seats", "Quote").waitFor();
+    await page.clock.setFixedTime(Date.now() + 20 * 60_000);
+    await rowButton(page, "Seats", "Quote").click();
+    await page.getByRole("dialog", { name: "Quote Seats" }).getByRole("button", { name: "Create quote" }).click();
+    await page.getByRole("region", { name: "Quote" }).getByText("Good for 15:00").waitFor();
+  });
+
   it("the session inventory names what it lists while no status is chosen", async () => {
     const page = await here.at("sessions");
     const status = page.getByRole("combobox", { name: "Status" });

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { runSql } from "../support/postgres.ts";
 import { describeInBrowser, surroundings, visit } from "./browser.ts";
 
 const refused = { code: "permission_denied", message: "You may not enter it now." };
@@ -61,5 +62,31 @@ describeInBrowser("somebody of two organizations", () => {
     await discard.getByRole("button", { name: "Discard" }).click();
     await isIn("Acme");
     await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+  });
+
+  it("somebody without an organization is in the one they created when the first reading of them fails", async () => {
+    const { email, password } = here.app.owner;
+    await runSql(
+      here.app.databaseUrl,
+      "update memberships set status = 'removed' where user_uuid = (select uuid from people where email_key = $1)",
+      [email],
+    );
+    const page = await here.open("/sign-in");
+    await page.getByLabel("Email", { exact: true }).fill(email);
+    await page.getByLabel("Password", { exact: true }).fill(password);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("button", { name: "Create an organization" }).click();
+    const dialog = page.getByRole("dialog", { name: "Create an organization" });
+    await dialog.getByLabel("Name").fill("Third");
+    let failed = 0;
+    await page.route(/AccessService\/GetMe/u, (route) =>
+      ++failed === 1
+        ? route.fulfill({ status: 403, contentType: "application/json", body: JSON.stringify(refused) })
+        : route.continue(),
+    );
+    await dialog.getByRole("button", { name: "Create" }).click();
+    await page.getByRole("alert").filter({ hasText: refused.message }).waitFor();
+    await page.getByRole("button", { name: "Organization: Third" }).waitFor();
+    expect(await dialog.count()).toBe(0);
   });
 });

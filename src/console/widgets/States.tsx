@@ -1,10 +1,12 @@
 import type { UseQueryResult } from "@tanstack/react-query";
-import { Fragment } from "react";
+import { Fragment, useSyncExternalStore } from "react";
 import type { ReactNode } from "react";
 import { failureOf } from "../session/failures.ts";
+import { reach } from "../session/reach.ts";
 import { Button } from "./Button.tsx";
 import { FailureNotice } from "./Notice.tsx";
 import style from "./States.module.css";
+import { Time } from "./Time.tsx";
 import { useCountdown } from "./use-countdown.ts";
 
 /** Grey lines while something loads; they appear after 150 ms. */
@@ -58,6 +60,25 @@ export function Failed({ error, retry }: { error: unknown; retry: () => void }) 
   );
 }
 
+/** Says that what is shown is old, because the last reading of it failed; a service that is away has its banner. */
+export function Outdated({ of }: { of: UseQueryResult<unknown, unknown> }) {
+  const reached = useSyncExternalStore(reach.subscribe, reach.get) === "reached";
+  if (of.error === null || of.data === undefined || !reached) return null;
+  const failure = failureOf(of.error);
+  if (failure.code === "offline") return null;
+  return (
+    <div className={style["outdated"]}>
+      <p>
+        Not up to date: this was read <Time at={new Date(of.dataUpdatedAt)} />.
+      </p>
+      <FailureNotice failure={failure} />
+      <Button small busy={of.isFetching} onClick={() => void of.refetch()}>
+        Try again
+      </Button>
+    </div>
+  );
+}
+
 /** Shows what a query answered; before that a skeleton, or its error. Stale answers stay while it reloads. */
 export function Answer<T>({
   of,
@@ -68,7 +89,13 @@ export function Answer<T>({
   lines?: number;
   children: (answer: T) => ReactNode;
 }) {
-  if (of.data !== undefined) return <>{children(of.data)}</>;
+  if (of.data !== undefined)
+    return (
+      <>
+        <Outdated of={of} />
+        {children(of.data)}
+      </>
+    );
   if (of.error !== null) return <Failed error={of.error} retry={() => void of.refetch()} />;
   return <Skeleton {...(lines !== undefined && { lines })} />;
 }

@@ -71,10 +71,8 @@ export function OfferedPrices({ installId }: { installId: string | undefined }) 
 }
 
 function OpenQuote({ quote }: { quote: Quote }) {
-  const [seconds] = useState(() =>
-    quote.expiresAt === undefined ? 0 : Math.ceil((timestampDate(quote.expiresAt).getTime() - Date.now()) / 1000),
-  );
-  const left = useCountdown(seconds, quote.quoteId);
+  // By the service's clock alone: it has just made the quote, and the browser's clock may be wrong.
+  const left = useCountdown(lifeOf(quote), quote.quoteId);
   const { currency } = quote;
   return (
     <section className={style["quote"]} aria-label="Quote">
@@ -94,6 +92,12 @@ function OpenQuote({ quote }: { quote: Quote }) {
     </section>
   );
 }
+
+/** Seconds from the making of a quote to its end. */
+const lifeOf = ({ issuedAt, expiresAt }: Quote): number =>
+  issuedAt === undefined || expiresAt === undefined
+    ? 0
+    : Math.ceil((timestampDate(expiresAt).getTime() - timestampDate(issuedAt).getTime()) / 1000);
 
 /** `14:32`. */
 const clock = (seconds: number): string => `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;

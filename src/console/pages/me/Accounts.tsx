@@ -5,8 +5,8 @@ import { SessionsService } from "../../../../gen/atrium/sessions/v1/sessions_pb.
 import type { DeviceAccount } from "../../../../gen/atrium/sessions/v1/sessions_pb.ts";
 import { UsersService } from "../../../../gen/atrium/users/v1/users_pb.ts";
 import { deviceUuid } from "../../session/preferences.ts";
-import { admit } from "../../session/session.ts";
 import { useMe } from "../../session/use-session.ts";
+import { admitOrStart } from "../../shell/admit-or-start.ts";
 import { Tag } from "../../widgets/Badge.tsx";
 import { Button } from "../../widgets/Button.tsx";
 import { Id } from "../../widgets/Copy.tsx";
@@ -38,7 +38,7 @@ export function Accounts() {
   const switchTo = async ({ id }: DeviceAccount): Promise<void> => {
     const pair = await change.run({ deviceUuid: device, accountId: id });
     if (pair === undefined) return;
-    await admit(pair);
+    await admitOrStart(pair);
     void navigate({ to: "/console" });
   };
   return (

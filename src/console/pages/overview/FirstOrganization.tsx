@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { CreateOrganizationRequestSchema, UsersService } from "../../../../gen/atrium/users/v1/users_pb.ts";
-import { admit } from "../../session/session.ts";
+import { admitOrStart } from "../../shell/admit-or-start.ts";
 import { Button } from "../../widgets/Button.tsx";
 import { ShowAsCode, bodyOf } from "../../widgets/CodeSample.tsx";
 import { Dialog, SubmitActions } from "../../widgets/Dialog.tsx";
@@ -37,8 +37,9 @@ function Create({ onClose }: { onClose: () => void }) {
         onSubmit={form.submit(async (values) => {
           const made = await call.run(values);
           if (made === undefined) return;
-          await admit(made);
+          // The organization exists, and the tokens are of it: the dialog has nothing more to send.
           onClose();
+          await admitOrStart(made);
         })}
       >
         <Field form={form} name="name" autoFocus autoComplete="organization" />

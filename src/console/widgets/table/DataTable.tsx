@@ -1,10 +1,11 @@
 import type { DescMessage } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
 import { useQuery } from "@connectrpc/connect-query";
 import { keepPreviousData } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import type { ReactNode } from "react";
 import { failureOf } from "../../session/failures.ts";
-import { Empty, Failed, Skeleton } from "../States.tsx";
+import { Empty, Failed, Outdated, Skeleton } from "../States.tsx";
 import { DeadCursor, FindPage, NoPage } from "./Beyond.tsx";
 import style from "./DataTable.module.css";
 import { DownloadCsv } from "./DownloadCsv.tsx";
@@ -53,7 +54,9 @@ export function DataTable<I extends DescMessage, O extends DescMessage>(props: D
   const input = requestOf(props, { ...list, cursor, limit: PAGE, offset: isFar ? 0 : offset });
   const answer = useQuery(method, input, {
     placeholderData: keepPreviousData,
-    ...(props.refetchMs !== undefined && { refetchInterval: props.refetchMs }),
+    ...(props.refetchMs !== undefined && {
+      refetchInterval: ({ state }) => !isRefused(state.error) && (props.refetchMs as number),
+    }),
   });
   const isOld = answer.isPlaceholderData;
   const busy = useDelayed(isOld);
@@ -91,6 +94,7 @@ export function DataTable<I extends DescMessage, O extends DescMessage>(props: D
           )}
         </Tools>
       )}
+      <Outdated of={answer} />
       <div className={style["frame"]} aria-busy={busy || undefined}>
         {rows === undefined || (isOld && rows.length === 0) ? (
           answer.error === null ? (
@@ -150,6 +154,10 @@ export function DataTable<I extends DescMessage, O extends DescMessage>(props: D
     </div>
   );
 }
+
+/** Whether asking again is no use: the caller may not read it any more, or it is gone. */
+const isRefused = (error: unknown): boolean =>
+  error !== null && [Code.PermissionDenied, Code.NotFound].includes(ConnectError.from(error).code);
 
 /** How a person finds what is far down in a list. */
 function narrowWords(filters: readonly Filter[], searchable: boolean): string {
