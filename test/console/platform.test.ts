@@ -182,7 +182,13 @@ describeInBrowser("pages of the platform", () => {
     await go(page, "payments");
     await page.getByText("Every payment is matched.").waitFor();
     await page.getByRole("button", { name: "Reconcile" }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Reconcile" }).click();
+    const reconcile = page.getByRole("dialog");
+    await reconcile.getByLabel("From").fill("2026-01-01");
+    await reconcile.getByLabel("To", { exact: true }).fill("2026-01-02");
+    const sent = page.waitForRequest(/Service\/ReconcilePayments$/u);
+    await reconcile.getByRole("button", { name: "Reconcile" }).click();
+    // The last chosen day is among them.
+    expect((await sent).postDataBuffer()?.toString()).toContain("2026-01-03T00:00:00.000Z");
     await page.getByText("Reconciliation started: workflow", { exact: false }).waitFor();
 
     await runSql(

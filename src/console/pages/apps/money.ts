@@ -1,19 +1,27 @@
-/** The format of a currency (ISO 4217), and how many of its digits are minor units. */
-function formatOf(currency: string): { format: Intl.NumberFormat; digits: number } {
-  const code = currency === "" ? "USD" : currency.toUpperCase();
-  const format = new Intl.NumberFormat("en", { style: "currency", currency: code });
-  return { format, digits: format.resolvedOptions().maximumFractionDigits ?? 2 };
-}
+/** Minor units of the currencies of ISO 4217 that have not 2 of them; those of browsers are of CLDR, which differ. */
+const DIGITS: Readonly<Record<string, number>> = Object.fromEntries([
+  ..."BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XAG XAU XBA XBB XBC XBD XDR XOF XPD XPF XPT XSU"
+    .concat(" XTS XUA XXX")
+    .split(" ")
+    .map((code) => [code, 0] as const),
+  ..."BHD IQD JOD KWD LYD OMR TND".split(" ").map((code) => [code, 3] as const),
+  ..."CLF UYW".split(" ").map((code) => [code, 4] as const),
+]);
+
+/** How many of the digits of a currency are minor units (ISO 4217). */
+const digitsOf = (currency: string): number => DIGITS[currency.toUpperCase()] ?? 2;
 
 /** An amount in minor units, with the digits of its currency: `$12.50`. */
 export function money(minor: number, currency: string): string {
-  const { format, digits } = formatOf(currency);
-  return format.format(minor / 10 ** digits);
+  const digits = digitsOf(currency);
+  const code = currency === "" ? "USD" : currency.toUpperCase();
+  const fixed = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+  return new Intl.NumberFormat("en", { style: "currency", currency: code, ...fixed }).format(minor / 10 ** digits);
 }
 
 /** An amount in minor units for a file that has the currency in another column: `12.50`. */
 export function decimal(minor: number, currency: string): string {
-  const { digits } = formatOf(currency);
+  const digits = digitsOf(currency);
   return (minor / 10 ** digits).toFixed(digits);
 }
 

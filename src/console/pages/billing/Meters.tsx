@@ -1,7 +1,9 @@
 import { useQuery } from "@connectrpc/connect-query";
+import { keepPreviousData } from "@tanstack/react-query";
 import { useState } from "react";
 import { BillingService } from "../../../../gen/atrium/billing/v1/billing_pb.ts";
 import { CreateMeterRequestSchema } from "../../../../gen/atrium/billing/v1/metering_pb.ts";
+import type { Meter } from "../../../../gen/atrium/billing/v1/metering_pb.ts";
 import { Button } from "../../widgets/Button.tsx";
 import { ShowAsCode, bodyOf } from "../../widgets/CodeSample.tsx";
 import { Dialog, SubmitActions } from "../../widgets/Dialog.tsx";
@@ -9,12 +11,25 @@ import { Field, FormBody, Select } from "../../widgets/form/Field.tsx";
 import { useForm } from "../../widgets/form/use-form.ts";
 import { Section } from "../../widgets/Page.tsx";
 import { Answer, Empty } from "../../widgets/States.tsx";
-import { MeterChart } from "./MeterChart.tsx";
+import { Rows } from "../../widgets/table/Rows.tsx";
 import { useCall } from "../../widgets/use-call.ts";
+import { MeterChart } from "./MeterChart.tsx";
+import style from "./Billing.module.css";
 
-/** What the organization has used, by day. */
+/** Meters of a page. */
+const PAGE = 20;
+
+/** What the organization has used, by day: the chart of one meter, the first one until another is chosen. */
 export function Meters() {
-  const meters = useQuery(BillingService.method.listMeters, { limit: 200, sort: "name" });
+  // Of this list alone: the address has the page of the payments.
+  const [offset, setOffset] = useState(0);
+  const [chosen, setChosen] = useState<Meter>();
+  const meters = useQuery(
+    BillingService.method.listMeters,
+    { limit: PAGE, offset, sort: "name" },
+    { placeholderData: keepPreviousData },
+  );
+  const shown = chosen ?? meters.data?.data[0];
   const [creating, setCreating] = useState(false);
   return (
     <>
@@ -24,24 +39,54 @@ export function Meters() {
         actions={<Button onClick={() => setCreating(true)}>Create meter</Button>}
       >
         <Answer of={meters} lines={2}>
-          {({ data }) =>
-            data.length === 0 ? (
+          {({ data, total, offset: before }) =>
+            total === 0 ? (
               <Empty text="Nothing is metered yet." api="POST /api/billing/metering/meters" />
             ) : (
-              <ul>
-                {data.map(({ id, name, eventName, aggregation }) => (
-                  <li key={id}>
-                    {name}: {aggregation} of <code>{eventName}</code>
-                  </li>
-                ))}
-              </ul>
+              <>
+                <Rows
+                  caption="Meters"
+                  rows={data}
+                  rowKey={({ id }) => id}
+                  columns={[
+                    { header: "Name", cell: ({ name }) => name },
+                    {
+                      header: "Counts",
+                      cell: ({ aggregation, eventName }) => (
+                        <>
+                          {aggregation} of <code>{eventName}</code>
+                        </>
+                      ),
+                    },
+                  ]}
+                  actions={(meter) => (
+                    <Button
+                      small
+                      title={meter.name}
+                      aria-pressed={meter.id === shown?.id}
+                      onClick={() => setChosen(meter)}
+                    >
+                      Show usage
+                    </Button>
+                  )}
+                />
+                {total > PAGE && (
+                  <div className={style["pay"]}>
+                    <Button small disabled={before === 0} onClick={() => setOffset(Math.max(0, before - PAGE))}>
+                      Previous meters
+                    </Button>
+                    {`${before + 1}–${before + data.length} of ${total.toLocaleString("en")}`}
+                    <Button small disabled={before + PAGE >= total} onClick={() => setOffset(before + PAGE)}>
+                      Next meters
+                    </Button>
+                  </div>
+                )}
+              </>
             )
           }
         </Answer>
       </Section>
-      {meters.data?.data.map((meter) => (
-        <MeterChart key={meter.id} meter={meter} />
-      ))}
+      {shown !== undefined && <MeterChart key={shown.id} meter={shown} />}
       {creating && <CreateMeter onClose={() => setCreating(false)} />}
     </>
   );

@@ -1,3 +1,4 @@
+import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { useQuery } from "@connectrpc/connect-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
@@ -36,12 +37,7 @@ export function Subscriptions() {
                 { header: "Provider", cell: ({ provider }) => inWords(provider) },
                 {
                   header: "Period",
-                  cell: ({ currentPeriodEnd, cancelAtPeriodEnd, status }) => (
-                    <>
-                      {status === "canceled" ? "Ended " : cancelAtPeriodEnd ? "Ends " : "Renews "}
-                      <Time at={currentPeriodEnd} none="after the first payment" />
-                    </>
-                  ),
+                  cell: (one) => <Period of={one} />,
                 },
               ]}
               actions={(one) =>
@@ -77,4 +73,15 @@ const nameOf = ({ plan, priceId, installId }: Subscription): string =>
 function Bought({ of }: { of: Subscription }) {
   if (of.installId !== undefined) return <Link to={`/console/installs/${of.installId}`}>Install</Link>;
   return <>{inWords(nameOf(of))}</>;
+}
+
+/** One that was ended before its period was over has the end of that period all the same, which says nothing then. */
+function Period({ of: { currentPeriodEnd: end, cancelAtPeriodEnd, status } }: { of: Subscription }) {
+  if (status === "canceled" && (end === undefined || timestampDate(end).getTime() > Date.now())) return <>Ended</>;
+  return (
+    <>
+      {status === "canceled" ? "Ended " : cancelAtPeriodEnd ? "Ends " : "Renews "}
+      <Time at={end} none="after the first payment" />
+    </>
+  );
 }

@@ -61,6 +61,14 @@ export default function Payments() {
   );
 }
 
+const DAY_MS = 86_400_000;
+
+/** The end of a day, in UTC; none where it lies ahead: the service takes the present then. */
+function endOf(day: string): { to?: string } {
+  const end = Date.parse(day) + DAY_MS;
+  return end < Date.now() ? { to: new Date(end).toISOString() } : {};
+}
+
 function Reconcile({ onClose, onStarted }: { onClose: () => void; onStarted: (workflow: string) => void }) {
   const form = useForm(ReconcilePaymentsRequestSchema, { provider: "", from: "", to: "" });
   const call = useCall(BillingService.method.reconcilePayments, { done: "Reconciliation started" });
@@ -85,8 +93,9 @@ function Reconcile({ onClose, onStarted }: { onClose: () => void; onStarted: (wo
       <FormBody
         form={form}
         onSubmit={form.submit(async (values) => {
-          const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ""));
-          const started = await call.run(given);
+          const { to = "", ...others } = values;
+          const given = Object.fromEntries(Object.entries(others).filter(([, value]) => value !== ""));
+          const started = await call.run({ ...given, ...(to !== "" && endOf(to)) });
           if (started === undefined) return;
           onStarted(started.workflowId);
           onClose();
@@ -103,7 +112,7 @@ function Reconcile({ onClose, onStarted }: { onClose: () => void; onStarted: (wo
           ]}
         />
         {day("from", "From", "Three days before the end when it is empty")}
-        {day("to", "To", "Now when it is empty")}
+        {day("to", "To", "This day included; now when it is empty")}
         <SubmitActions call={call} verb="Reconcile" onCancel={onClose} />
       </FormBody>
     </Dialog>
