@@ -31,6 +31,9 @@ describeInBrowser("the marketplace", () => {
     await page.getByRole("searchbox", { name: "Search apps" }).fill(name.slice(0, 3));
     await rowButton(page, name, "Reject").waitFor();
     await rowButton(page, name, "Approve").click();
+    const review = page.getByRole("dialog", { name: `Approve ${name}` });
+    await review.getByText("Dashboards").waitFor();
+    await review.getByRole("button", { name: "Approve" }).click();
     await page.getByText("App approved").waitFor();
     return { publisher, slug };
   }
@@ -219,6 +222,7 @@ describeInBrowser("the marketplace", () => {
 
     await goTo("approvals", "Approvals");
     await press(rowButton(page, "Nova", "Approve"));
+    await press(page.getByRole("dialog", { name: "Approve Nova" }).getByRole("button", { name: "Approve" }));
     await page.getByText("App approved").waitFor();
     await goTo("marketplace", "Marketplace");
     await press(page.getByRole("link", { name: "Nova" }));

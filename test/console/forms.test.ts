@@ -99,8 +99,14 @@ describeInBrowser("forms and dialogs", () => {
     await reason.fill("It has no description.");
     await page.getByRole("dialog").getByRole("button", { name: "Reject" }).click();
     await page.getByText("App rejected").waitFor();
+    await rowButton(page, "mars", "Reject").waitFor({ state: "detached" });
     await rowButton(page, "venus", "Reject").click();
     expect(await reason.inputValue()).toBe("");
+    await page.getByRole("dialog").getByRole("button", { name: "Reject" }).click();
+    // Only what waits is in the queue, until another status is chosen.
+    await page.getByText("Nothing waits for approval.").waitFor();
+    await page.goto(`${here.url}/console/platform/approvals?status=rejected`);
+    await page.getByRole("cell", { name: "venus" }).first().waitFor();
   });
 
   it("a page with input that would be lost is left after a question, and without one once it is saved", async () => {

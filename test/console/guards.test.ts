@@ -40,4 +40,29 @@ describeInBrowser("the way out of a dialog", () => {
     await page.keyboard.press("Control+K");
     await page.getByRole("dialog", { name: "Search" }).waitFor();
   });
+
+  it("dialogs ask before they lose what is typed beside their form, or pasted", async () => {
+    const page = await here.at("templates");
+    const discard = page.getByRole("alertdialog", { name: "Discard changes?" });
+    const stay = async (): Promise<void> => {
+      await page.keyboard.press("Escape");
+      await discard.getByRole("button", { name: "Cancel" }).click();
+      await discard.waitFor({ state: "detached" });
+    };
+    await page.getByRole("button", { name: "Curriculum vitae" }).click();
+    const company = page.getByRole("dialog", { name: "Curriculum vitae" }).getByLabel("Company");
+    await company.fill("Analytical Engines");
+    await stay();
+    expect(await company.inputValue()).toBe("Analytical Engines");
+
+    const token = await here.app.login();
+    const webhook = { url: "https://receiver.test/events", events: ["*"] };
+    const made = await here.app.call("POST", "/api/v2/webhooks", { token, body: webhook });
+    await page.goto(`${here.url}/console/webhooks/${made.body.webhook_id as string}`);
+    await page.getByRole("button", { name: "Check a signature" }).click();
+    const body = page.getByRole("dialog", { name: "Check a signature" }).getByLabel("Body");
+    await body.fill("{}");
+    await stay();
+    expect(await body.inputValue()).toBe("{}");
+  });
 });

@@ -15,7 +15,7 @@ import { Page } from "../../widgets/Page.tsx";
 import { Answer, Empty } from "../../widgets/States.tsx";
 import { download } from "../../widgets/table/csv.ts";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
-import { Time } from "../../widgets/Time.tsx";
+import { isoOf, Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { Authority, CreateCa } from "./Authority.tsx";
 import { Issue } from "./Issue.tsx";
@@ -108,6 +108,7 @@ function Issuing({ ca }: { ca: Ca }) {
                 <Life from={notBefore} to={notAfter} /> <Time at={notAfter} />
               </>
             ),
+            csv: ({ notAfter }) => isoOf(notAfter),
           },
         ]}
         actions={({ certUuid, commonName, ...certificate }) => (

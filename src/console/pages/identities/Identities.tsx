@@ -51,7 +51,11 @@ export default function Identities() {
             cell: ({ description }) => description ?? "–",
             csv: ({ description }) => description,
           },
-          { header: "Role", cell: ({ roleId }) => inWords(names.get(roleId) ?? String(roleId)) },
+          {
+            header: "Role",
+            cell: ({ roleId }) => inWords(names.get(roleId) ?? String(roleId)),
+            csv: ({ roleId }) => names.get(roleId) ?? roleId,
+          },
           { header: "SVIDs", cell: ({ svidCount }) => svidCount, csv: ({ svidCount }) => svidCount, right: true },
           { header: "Created", sort: "created_at", time: ({ createdAt }) => createdAt },
           { header: "Last seen", time: ({ lastAuthAt }) => lastAuthAt },

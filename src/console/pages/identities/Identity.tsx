@@ -200,6 +200,7 @@ function JwtSvid({ identityId, onClose, onMade }: JwtProps) {
       title="Issue JWT-SVID"
       about="A token for relying parties that cannot use mutual TLS."
       open
+      dirty={audience !== ""}
       onClose={onClose}
     >
       <FormBody

@@ -5,39 +5,51 @@ import { Status } from "../../widgets/Badge.tsx";
 import { Button } from "../../widgets/Button.tsx";
 import { Dialog, SubmitActions } from "../../widgets/Dialog.tsx";
 import { FormBody, Input } from "../../widgets/form/Field.tsx";
-import { FailureNotice } from "../../widgets/Notice.tsx";
-import { Page } from "../../widgets/Page.tsx";
+import { Facts, Page } from "../../widgets/Page.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { inWords } from "../../widgets/words.ts";
-import { money } from "../apps/money.ts";
+import { decimal, money, per } from "../apps/money.ts";
 
-const STATUSES = ["draft", "published", "rejected", "archived"];
+/** What became of those that wait no more. */
+const STATUSES = ["published", "rejected", "archived"];
 
 /** Apps that wait for approval, and what became of the others. */
 export default function Approvals() {
   const [rejected, setRejected] = useState<App>();
-  const approve = useCall(PublisherService.method.approveApp, { done: "App approved" });
+  const [reviewed, setReviewed] = useState<App>();
   return (
     <Page title="Approvals" about="Apps are offered in the marketplace once they are approved.">
-      {approve.failure !== undefined && <FailureNotice failure={approve.failure} />}
       <DataTable
         caption="Apps"
         things="apps"
         method={PublisherService.method.listAllApps}
         rowKey={({ appId }) => appId}
-        filters={[{ name: "status", label: "Status", values: STATUSES.map((status) => [status, inWords(status)]) }]}
+        input={{ status: "draft" }}
+        filters={[
+          {
+            name: "status",
+            label: "Status",
+            unset: "waiting",
+            values: STATUSES.map((status) => [status, inWords(status)]),
+          },
+        ]}
         columns={[
           { header: "App", sort: "name", cell: ({ name }) => name, csv: ({ name }) => name },
           { header: "Slug", cell: ({ slug }) => <code>{slug}</code>, csv: ({ slug }) => slug },
           { header: "Publisher", cell: ({ publisher }) => publisher?.name, csv: ({ publisher }) => publisher?.name },
-          { header: "From", cell: ({ basePriceCents, currency }) => money(basePriceCents, currency), right: true },
+          {
+            header: "From",
+            cell: ({ basePriceCents, currency }) => money(basePriceCents, currency),
+            csv: ({ basePriceCents, currency }) => `${decimal(basePriceCents, currency)} ${currency.toUpperCase()}`,
+            right: true,
+          },
           { header: "Status", cell: ({ status }) => <Status of={status} />, csv: ({ status }) => status },
         ]}
         actions={(app) =>
           app.status === "draft" && (
             <>
-              <Button small title={app.name} onClick={() => void approve.run({ appId: app.appId })}>
+              <Button small title={app.name} onClick={() => setReviewed(app)}>
                 Approve
               </Button>
               <Button small title={app.name} onClick={() => setRejected(app)}>
@@ -48,8 +60,42 @@ export default function Approvals() {
         }
         empty={{ text: "Nothing waits for approval.", api: "GET /api/admin/marketplace/apps" }}
       />
+      {reviewed !== undefined && <Review key={reviewed.appId} app={reviewed} onClose={() => setReviewed(undefined)} />}
       {rejected !== undefined && <Reject key={rejected.appId} app={rejected} onClose={() => setRejected(undefined)} />}
     </Page>
+  );
+}
+
+/** What the marketplace will show of an app, before it is approved. */
+function Review({ app, onClose }: { app: App; onClose: () => void }) {
+  const approve = useCall(PublisherService.method.approveApp, { done: "App approved" });
+  const { currency } = app;
+  const plans = app.plans.map(
+    ({ name, priceCents, interval }) => `${name}: ${money(priceCents, currency)} ${per(interval)}`,
+  );
+  return (
+    <Dialog title={`Approve ${app.name}`} about="This is what the marketplace will offer." open wide onClose={onClose}>
+      <FormBody
+        onSubmit={(event) => {
+          event.preventDefault();
+          void approve.run({ appId: app.appId }).then((done) => done && onClose());
+        }}
+      >
+        <Facts>
+          {[
+            ["Slug", <code key="slug">{app.slug}</code>],
+            ["Publisher", app.publisher?.name],
+            ["Description", app.description],
+            ["Pricing", inWords(app.pricingModel)],
+            ["From", money(app.basePriceCents, currency)],
+            ["Plans", plans.join(", ") || "None"],
+            ["Deployment", app.deploymentModes.map(inWords).join(", ")],
+            app.provisionWebhook !== undefined && ["Provision webhook", <code key="url">{app.provisionWebhook}</code>],
+          ]}
+        </Facts>
+        <SubmitActions call={approve} verb="Approve" onCancel={onClose} />
+      </FormBody>
+    </Dialog>
   );
 }
 

@@ -67,8 +67,13 @@ export default function Prices() {
                 {regions.length === 0 ? "–" : plural(regions.length, "region")}
               </span>
             ),
+            csv: ({ regions }) => regions.map(({ region, currency }) => `${region} ${currency}`).join(", "),
           },
-          { header: "Status", cell: ({ active }) => <Status of={active ? "active" : "inactive"} /> },
+          {
+            header: "Status",
+            cell: ({ active }) => <Status of={active ? "active" : "inactive"} />,
+            csv: ({ active }) => (active ? "active" : "inactive"),
+          },
           { header: "Created", sort: "created_at", time: ({ createdAt }) => createdAt },
         ]}
         actions={(price) =>

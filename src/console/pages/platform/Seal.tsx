@@ -5,6 +5,7 @@ import { Status } from "../../widgets/Badge.tsx";
 import { Button } from "../../widgets/Button.tsx";
 import { Confirm, DialogActions } from "../../widgets/Dialog.tsx";
 import { FormBody, Input, Radios } from "../../widgets/form/Field.tsx";
+import { useGuard } from "../../widgets/guard.ts";
 import { FailureNotice } from "../../widgets/Notice.tsx";
 import { Facts, Page, Section } from "../../widgets/Page.tsx";
 import { Answer } from "../../widgets/States.tsx";
@@ -16,6 +17,7 @@ export default function Seal() {
   const [sealing, setSealing] = useState(false);
   const [kind, setKind] = useState("share");
   const [secret, setSecret] = useState("");
+  useGuard(secret !== "");
   const seal = useCall(VaultService.method.seal, { done: "Vault sealed" });
   const unseal = useCall(VaultService.method.unseal, {
     done: ({ sealed, progress, threshold }) => (sealed ? `Share ${progress} of ${threshold} taken` : "Vault unsealed"),

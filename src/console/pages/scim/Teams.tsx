@@ -3,6 +3,7 @@ import { useOrg } from "../../session/use-session.ts";
 import { serviceUrl } from "../../settings.ts";
 import { Button } from "../../widgets/Button.tsx";
 import { Input } from "../../widgets/form/Field.tsx";
+import { useGuard } from "../../widgets/guard.ts";
 import { Notice } from "../../widgets/Notice.tsx";
 import { Section } from "../../widgets/Page.tsx";
 import { Rows } from "../../widgets/table/Rows.tsx";
@@ -53,6 +54,7 @@ export function TeamsOfDirectories() {
   const orgUuid = useOrg();
   const people = usePeople();
   const [token, setToken] = useState("");
+  useGuard(token !== "");
   const [busy, setBusy] = useState(false);
   const [teams, setTeams] = useState<Teams>();
   const [failure, setFailure] = useState<{ message: string; requestId?: string | undefined }>();

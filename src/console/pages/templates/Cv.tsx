@@ -24,8 +24,10 @@ export function Cv({ onClose }: { onClose: () => void }) {
   const [skills, setSkills] = useState("");
   const call = useCall(TemplatesService.method.generateCv, { done: "Curriculum vitae made" });
   const [html, setHtml] = useState<string>();
+  const dirty =
+    form.changed || skills.trim() !== "" || [...experience, ...education].some((one) => isGiven(given(one)));
   return (
-    <Dialog title="Curriculum vitae" open wide dirty={form.changed} onClose={onClose}>
+    <Dialog title="Curriculum vitae" open wide dirty={dirty} onClose={onClose}>
       <FormBody
         form={form}
         onSubmit={form.submit(async ({ fullName = "", title = "", email = "" }) => {

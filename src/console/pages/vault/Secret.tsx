@@ -10,7 +10,7 @@ import { Copy } from "../../widgets/Copy.tsx";
 import { Confirm } from "../../widgets/Dialog.tsx";
 import { Check } from "../../widgets/form/Field.tsx";
 import { FailureNotice } from "../../widgets/Notice.tsx";
-import { Page, Section } from "../../widgets/Page.tsx";
+import { Facts, Page, Section } from "../../widgets/Page.tsx";
 import { Answer } from "../../widgets/States.tsx";
 import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
@@ -28,6 +28,9 @@ export default function Secret() {
   const { secret: name = "" }: { secret?: string } = useParams({ strict: false });
   const navigate = useNavigate();
   const versions = useQuery(VaultService.method.listVersions, { orgUuid, name });
+  // Tags are in the list alone; a longer name may contain this one.
+  const listed = useQuery(VaultService.method.listSecrets, { orgUuid, q: name, sort: "name", limit: 200 });
+  const tags = listed.data?.data.find((secret) => secret.name === name)?.tags;
   const read = useCall(VaultService.method.getVersion);
   const restore = useCall(VaultService.method.restoreSecret, { done: "Secret restored" });
   const remove = useCall(VaultService.method.deleteSecret, {
@@ -38,6 +41,7 @@ export default function Secret() {
   const [removing, setRemoving] = useState(false);
   const [chosen, setChosen] = useState<readonly number[]>([]);
   const [shown, setShown] = useState<readonly SecretValue[]>([]);
+  const description = shown[0]?.description;
   const latest = versions.data?.data.reduce((most, { version }) => Math.max(most, version), 0) ?? 0;
 
   // A value disappears when the window loses the focus, and after 30 seconds.
@@ -77,9 +81,11 @@ export default function Secret() {
       }
     >
       <SealedBanner />
+      {tags !== undefined && <Facts>{[["Tags", tags.join(", ") || "None"]]}</Facts>}
       {read.failure !== undefined && <FailureNotice failure={read.failure} />}
       {shown.length > 0 && (
         <Section title="Value" about="Hidden after 30 seconds, and when you leave this window.">
+          {description !== undefined && <p>{description}</p>}
           <div className={style["compare"]}>
             {shown.map(({ version, value }) => (
               <div key={version}>
@@ -124,7 +130,7 @@ export default function Secret() {
       </Section>
       <Readers />
       <CodeSample http={`GET /api/admin/organizations/${orgUuid}/secrets/${encodeURIComponent(name)}`} />
-      {writing && <WriteSecret of={{ name, version: latest }} onClose={() => setWriting(false)} />}
+      {writing && <WriteSecret of={{ name, version: latest, tags }} onClose={() => setWriting(false)} />}
       <Confirm
         title={`Delete ${name}?`}
         about="Programs that read it get 404 at once. It can be restored for 30 days."

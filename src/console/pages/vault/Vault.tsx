@@ -12,7 +12,6 @@ import { FailureNotice } from "../../widgets/Notice.tsx";
 import { Page } from "../../widgets/Page.tsx";
 import { PageTabs } from "../../widgets/PageTabs.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
-import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { SealedBanner } from "./SealedBanner.tsx";
 import { WriteSecret } from "./WriteSecret.tsx";
@@ -130,7 +129,8 @@ function Secrets({ isDeleted = false, actions }: SecretsProps) {
           ? [
               {
                 header: "Restorable until",
-                cell: ({ restorableUntil }: SecretItem) => <Time at={restorableUntil} none="–" />,
+                time: ({ restorableUntil }: SecretItem) => restorableUntil,
+                none: "–",
               },
             ]
           : []),

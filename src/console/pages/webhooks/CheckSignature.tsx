@@ -24,6 +24,7 @@ export function CheckSignature({ onClose }: { onClose: () => void }) {
       about="Paste what your receiver got. It is checked in this browser and sent to nobody."
       open
       wide
+      dirty={secrets !== "" || headers !== "" || body !== ""}
       onClose={onClose}
     >
       <FormBody

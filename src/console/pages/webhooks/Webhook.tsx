@@ -134,7 +134,12 @@ function Details({ webhook }: { webhook: WebhookRecord }) {
               cell: lastAnswer,
               csv: lastAnswer,
             },
-            { header: "Attempts", cell: ({ attempts }) => attempts.length, right: true },
+            {
+              header: "Attempts",
+              cell: ({ attempts }) => attempts.length,
+              csv: ({ attempts }) => attempts.length,
+              right: true,
+            },
             { header: "Next attempt", time: ({ nextAttemptAt }) => nextAttemptAt, none: "–" },
             { header: "Created", sort: "created_at", time: ({ createdAt }) => createdAt },
           ]}
