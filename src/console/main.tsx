@@ -6,7 +6,7 @@ import { createRoot } from "react-dom/client";
 import "./style/tokens.css";
 import "./style/base.css";
 import { router } from "./router.tsx";
-import { takeLinkToken } from "./session/link-token.ts";
+import { linkToken, takeLinkToken } from "./session/link-token.ts";
 import { queries, start, transport } from "./session/session.ts";
 
 // Before the first request: a token in the address must not reach a server, a log or the history.
@@ -15,12 +15,27 @@ void start().catch(() => undefined);
 
 const element = document.getElementById("root");
 if (element === null) throw new Error("the document has no root");
-createRoot(element).render(
-  <CSPProvider disableStyleElements>
-    <TransportProvider transport={transport}>
-      <QueryClientProvider client={queries}>
-        <RouterProvider router={router} />
-      </QueryClientProvider>
-    </TransportProvider>
-  </CSPProvider>,
-);
+const page = createRoot(element);
+let links = 0;
+
+function render(): void {
+  page.render(
+    <CSPProvider disableStyleElements>
+      <TransportProvider transport={transport}>
+        <QueryClientProvider client={queries}>
+          <RouterProvider key={links} router={router} />
+        </QueryClientProvider>
+      </TransportProvider>
+    </CSPProvider>,
+  );
+}
+
+// Another mailed link to the same page, opened in this tab, loads nothing: its page starts anew with the new token.
+addEventListener("hashchange", () => {
+  const before = linkToken();
+  takeLinkToken();
+  if (linkToken() === before) return;
+  links++;
+  render();
+});
+render();

@@ -71,7 +71,30 @@ describeInBrowser("the doors", () => {
     await overview(first);
     const second = await here.open(link.pathname + link.hash);
     await second.getByRole("button", { name: "Sign in" }).click();
-    await second.getByRole("alert").filter({ hasText: "used before" }).waitFor();
+    const spent = second.getByRole("alert").filter({ hasText: "used before" });
+    await spent.waitFor();
+
+    // A newer link in the same tab is the same page, which starts anew with its token.
+    await page.getByRole("button", { name: "Email me a link" }).click();
+    let newer = link;
+    await expect.poll(async () => (newer = await mailed("linked@mail.test")).hash).not.toBe(link.hash);
+    await second.goto(newer.href);
+    await spent.waitFor({ state: "detached" });
+    await expect.poll(() => second.url()).toBe(`${here.url}/magic-link`);
+    await second.getByRole("button", { name: "Sign in" }).click();
+    await overview(second);
+  });
+
+  it("a step-up link is not taken for done by the acknowledgement of another", async () => {
+    const page = await here.open("/step-up#token=abc&challenge_id=one");
+    const other = await page.context().newPage();
+    await other.goto(here.url);
+    await other.evaluate(`{
+      const channel = new BroadcastChannel("atrium-step-up");
+      channel.onmessage = () => channel.postMessage({ taken: "two" });
+    }`);
+    await page.getByRole("button", { name: "Confirm" }).click();
+    await page.getByText("No tab of this browser waits for it.", { exact: false }).waitFor();
   });
 
   it("a mailed code of six pasted digits signs in", async () => {

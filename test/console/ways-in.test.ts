@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { startHostileProvider } from "../oidc/hostile-provider.ts";
 import type { HostileProvider } from "../oidc/hostile-provider.ts";
 import { testClock } from "../support/clock.ts";
+import { runSql } from "../support/postgres.ts";
 import { doors, PASSWORD, publicUrl, sendBack } from "./at-doors.ts";
 import { describeInBrowser, surroundings } from "./browser.ts";
 
@@ -76,6 +77,23 @@ describeInBrowser("ways in", () => {
     const other = await here.open("/sign-in?org=Acme");
     await other.getByRole("button", { name: "Continue with Corporate" }).click();
     await heading(other, "Overview");
+  });
+
+  it("an identity is linked when the other way in is a mailed link, which opens another tab", async () => {
+    const { email } = here.app.owner;
+    await runSql(here.app.databaseUrl, "delete from oidc_identities where subject = 'owner'");
+    provider.subject = { sub: "owner", email, email_verified: true };
+    const page = await here.open("/sign-in?org=Acme");
+    await page.getByRole("button", { name: "Continue with Corporate" }).click();
+    await page.getByRole("link", { name: "Sign in another way to link Corporate" }).click();
+    await page.getByLabel("Organization").fill("Acme");
+    await page.getByLabel("Email", { exact: true }).fill(email);
+    await page.getByRole("button", { name: "Email me a link" }).click();
+    const tab = await page.context().newPage();
+    await tab.goto(here.url + (await mailed(email, "/magic-link")));
+    await tab.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText("Corporate is linked to your account").waitFor();
+    await heading(page, "Overview");
   });
 
   it("a new organization is confirmed by mail, and a reset of the password ends its session", async () => {

@@ -27,15 +27,21 @@ export function FinishConnection({ returned }: { returned: Returned }) {
 
   // The refusal leaves the token good for the person who signs in another way.
   const linkAfterwards = (): void =>
-    keepForEntry(async () => {
-      try {
-        await oidc.linkIdentity({ sessionToken, codeVerifier });
-        toast(`${name} is linked to your account`);
-      } catch (refused) {
-        const failure = failureOf(refused);
-        const message = `${name} is not linked: its sign-in has expired. Start again with it.`;
-        alertToast(failure.code === "unauthorized" ? { ...failure, message } : failure);
-      }
+    keepForEntry({
+      async run() {
+        try {
+          await oidc.linkIdentity({ sessionToken, codeVerifier });
+          toast(`${name} is linked to your account`);
+        } catch (refused) {
+          const failure = failureOf(refused);
+          const message = `${name} is not linked: its sign-in has expired. Start again with it.`;
+          alertToast(failure.code === "unauthorized" ? { ...failure, message } : failure);
+        }
+      },
+      drop() {
+        const message = `${name} is not linked: another sign-in came before. Start again with it.`;
+        alertToast({ message, requestId: undefined });
+      },
     });
 
   useEffect(() => {

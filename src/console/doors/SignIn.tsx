@@ -1,5 +1,5 @@
 import { Link, Navigate, useSearch } from "@tanstack/react-router";
-import { useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { LoginRequestSchema, LoginService } from "../../../gen/atrium/login/v1/login_pb.ts";
 import { setPreferences, usePreferences } from "../session/preferences.ts";
 import { publicTransport } from "../session/transport.ts";
@@ -12,6 +12,7 @@ import { FailureNotice, Notice } from "../widgets/Notice.tsx";
 import { useCall } from "../widgets/use-call.ts";
 import { Door, doorStyle } from "./Door.tsx";
 import { OtherWays } from "./OtherWays.tsx";
+import { noteAddress } from "./sign-in-state.ts";
 import { useEnter } from "./use-enter.ts";
 
 /** Sign-in by password; the other ways in start here. */
@@ -28,6 +29,8 @@ export default function SignIn() {
   const { enter, entering } = useEnter();
   const password = useRef<HTMLInputElement>(null);
   const [refused, setRefused] = useState(0);
+  const { email = "" } = form.values;
+  useEffect(() => noteAddress(email), [email]);
 
   if (session.status === "in" && !entering) return <Navigate to={localPath(search["next"])} replace />;
 

@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { linkToken } from "../session/link-token.ts";
+import type { LinkToken } from "../session/link-token.ts";
 import { Button } from "../widgets/Button.tsx";
 import { Copy } from "../widgets/Copy.tsx";
 import { Notice } from "../widgets/Notice.tsx";
@@ -16,7 +17,7 @@ export default function StepUpLink() {
   const title = "Confirm that it is you";
   if (link === undefined) return <LinkIncomplete title={title} />;
 
-  function hand(): void {
+  function hand(waiting: LinkToken): void {
     setState("asking");
     const channel = new BroadcastChannel("atrium-step-up");
     const timer = setTimeout(() => {
@@ -24,12 +25,13 @@ export default function StepUpLink() {
       setState("shown");
     }, WAIT_MS);
     channel.addEventListener("message", ({ data }: MessageEvent<{ taken?: string }>) => {
-      if (!("taken" in data)) return;
+      // The acknowledgements of other links come by the same channel.
+      if (data.taken === undefined || data.taken !== waiting.challengeId) return;
       clearTimeout(timer);
       channel.close();
       setState("taken");
     });
-    channel.postMessage(link);
+    channel.postMessage(waiting);
   }
 
   return (
@@ -44,7 +46,7 @@ export default function StepUpLink() {
           </p>
         </>
       ) : (
-        <Button look="primary" wide busy={state === "asking"} onClick={hand}>
+        <Button look="primary" wide busy={state === "asking"} onClick={() => hand(link)}>
           Confirm
         </Button>
       )}
