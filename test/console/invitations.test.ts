@@ -51,7 +51,8 @@ describeInBrowser("invitations", () => {
     await here.app.call("POST", path, { token, body: { email: "late@acme.test", role_id: 3 } });
     await runSql(
       here.app.databaseUrl,
-      "update invitations set created_at = now() - interval '8 days', expires_at = now() - interval '1 day' where email = $1",
+      `update invitations set created_at = now() - interval '8 days', expires_at = now() - interval '1 day'
+       where email = $1`,
       ["late@acme.test"],
     );
     const page = await here.at("invitations");

@@ -119,8 +119,8 @@ func (k *keySets) find(ctx context.Context, org, kid string) (publicKey, bool, e
 	return known, ok, nil
 }
 
-// mayLookAgain tells whether an unknown key is looked for in a new set: a key made after the set was fetched verifies at
-// once; a flood of invented ones costs one request in a while.
+// mayLookAgain tells whether an unknown key is looked for in a new set: one made after the set was fetched verifies
+// at once; a flood of invented ones costs one request in a while.
 func (s *keySlot) mayLookAgain(justFetched bool) bool {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

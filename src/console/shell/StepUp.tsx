@@ -30,7 +30,7 @@ const WORDS: Readonly<Record<Method, string>> = {
 const actionOf = ({ name }: DescMethod): string =>
   inWords(name).replaceAll(/\b(?:jwt|kms|svid)\b/gu, (acronym) => acronym.toUpperCase());
 
-/** Codes after which a challenge answers nothing any more; after any other failure the same answer can be sent again. */
+/** Codes after which a challenge takes no answer any more; after other failures the same one can be sent again. */
 const SPENT: ReadonlySet<string> = new Set(["expired_challenge", "challenge_gone", "not_found", "too_many_attempts"]);
 
 const steps = createClient(StepUpService, transport);

@@ -3,7 +3,7 @@ import { admit, start } from "../session/session.ts";
 import type { Admission } from "../session/session.ts";
 import { alertToast } from "../widgets/toasts.ts";
 
-/** Takes the answer of a door from an open page. When the caller cannot be read then, says so and reads it once more. */
+/** Takes the answer of a door from an open page. When the caller cannot be read, says so and reads it once more. */
 export async function admitOrStart(admission: Admission): Promise<void> {
   try {
     await admit(admission);

@@ -138,8 +138,8 @@ export const COMMERCE_CODES = {
     status: [400],
     meaning: "A placeholder stands where its value cannot be escaped safely, or elements nest too deeply.",
     why:
-      "Placeholders are not allowed in scripts, styles, comments, event handlers, names and unquoted values; elements " +
-      "have at most 500 levels.",
+      "Placeholders are not allowed in scripts, styles, comments, event handlers, names and unquoted values; " +
+      "elements have at most 500 levels.",
     remedy: "Move the placeholder into text or a quoted attribute value; close elements that are left open.",
   },
   invalid_format: {

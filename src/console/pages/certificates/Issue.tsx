@@ -34,7 +34,7 @@ export function Issue({ onClose, onIssued }: { onClose: () => void; onIssued: (i
   const prepared = useRef<KeyAndRequest & { commonName: string }>(undefined);
   const form = useForm(IssueCertificateRequestSchema, { orgUuid, commonName: "", validityDays: 90 });
   const call = useCall(MtlsCaService.method.issueCertificate);
-  /** A key and its request. They stay the same until they are certified: a repetition after a lost answer asks again. */
+  /** A key and its request, the same until they are certified: a repetition after a lost answer asks again. */
   const prepare = async (commonName: string): Promise<KeyAndRequest> => {
     if (prepared.current?.commonName === commonName) return prepared.current;
     // The library loads where it is needed: most visits to this page issue nothing.
