@@ -1,5 +1,4 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { UsersService } from "../../gen/atrium/users/v1/index.ts";
 import { bearer, createAtrium, createRestCall } from "../../src/clients/typescript/index.ts";
@@ -11,6 +10,7 @@ import { systemRandom } from "../../src/platform/random.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { ISSUER, makeIssuer } from "./issuer.ts";
+import { whileListening } from "./listening.ts";
 
 let app: TestApp;
 beforeAll(async () => {
@@ -43,13 +43,8 @@ describe("a redirect", () => {
     response.writeHead(307, { location: "/elsewhere" }).end();
   });
   let baseUrl: string;
-  beforeAll(async () => {
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  });
-  afterAll(() => {
-    server.closeAllConnections();
-    server.close();
+  whileListening(server, (url) => {
+    baseUrl = url;
   });
 
   it.each([

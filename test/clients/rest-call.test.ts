@@ -1,8 +1,8 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { UsersService } from "../../gen/atrium/users/v1/index.ts";
 import { createRestCall } from "../../src/clients/typescript/index.ts";
+import { whileListening } from "./listening.ts";
 
 const { listUsers } = UsersService.method;
 
@@ -16,13 +16,8 @@ const server = createServer((request, response) => {
   } else if (request.url === "/slow-error") response.writeHead(400, { "content-type": "application/json" }).write("{");
 });
 let baseUrl: string;
-beforeAll(async () => {
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-});
-afterAll(() => {
-  server.closeAllConnections();
-  server.close();
+whileListening(server, (url) => {
+  baseUrl = url;
 });
 
 it.each(["/silent", "/slow-error"])(

@@ -1,10 +1,10 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { ConnectRouter } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { BuyerService } from "../../gen/atrium/marketplace/v1/index.ts";
 import { createAtrium, createAtriumTransport, createClient } from "../../src/clients/typescript/index.ts";
+import { whileListening } from "./listening.ts";
 
 /** Streams that the server has open. */
 let open = 0;
@@ -28,13 +28,8 @@ const routes = (router: ConnectRouter): void => {
 };
 const server = createServer(connectNodeAdapter({ routes }));
 let baseUrl: string;
-beforeAll(async () => {
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-});
-afterAll(() => {
-  server.closeAllConnections();
-  server.close();
+whileListening(server, (url) => {
+  baseUrl = url;
 });
 
 it.each([
