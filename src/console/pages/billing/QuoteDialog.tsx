@@ -47,8 +47,8 @@ export function QuoteDialog({ price, onClose, onQuoted }: QuoteDialogProps) {
     return (
       <Dialog title={`Quote ${price.product}`} open onClose={onClose}>
         <Notice kind="warn">
-          This quote is of {money(other.totalCents, other.currency)}, as {whereOf(other.region)}
-          {preview.data !== undefined && `, not of ${preview.data.formatted}`}.
+          {reasonOf(other.region)}: this quote is {money(other.totalCents, other.currency)}
+          {preview.data !== undefined && `, not ${preview.data.formatted}`}.
         </Notice>
         <DialogActions>
           <Button onClick={onClose}>Cancel</Button>
@@ -103,5 +103,5 @@ type Sum = Pick<Quote, "currency" | "totalCents">;
 const isSame = (one: Sum, other: Sum): boolean =>
   one.currency === other.currency && one.totalCents === other.totalCents;
 
-const whereOf = (region: string): string =>
-  region === "default" ? "the price has changed meanwhile" : `the price in your region (${region}) differs`;
+const reasonOf = (region: string): string =>
+  region === "default" ? "The price has changed meanwhile" : `Your region (${region}) has a price of its own`;
