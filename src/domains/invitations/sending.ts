@@ -1,7 +1,6 @@
 import type { Tx } from "../../platform/db/types.ts";
 import type { Email } from "../../platform/email.ts";
-import { errors } from "../../platform/errors.ts";
-import { INVITATIONS_PER_ORGANIZATION, MAILS_PER_EMAIL } from "../../platform/limits/index.ts";
+import { INVITATIONS_PER_ORGANIZATION, MAILS_PER_EMAIL, spend } from "../../platform/limits/index.ts";
 import type { InvitationsDeps } from "./deps.ts";
 import { invitationMail } from "./mail.ts";
 
@@ -12,13 +11,8 @@ export function createSending({ people, limiter, config }: Pick<InvitationsDeps,
    * @throws {rate_limited} when a budget is used up
    */
   async function takeFromBudgets(orgUuid: string, emailKey: string): Promise<void> {
-    for (const [budget, subject] of [
-      [INVITATIONS_PER_ORGANIZATION, orgUuid],
-      [MAILS_PER_EMAIL, emailKey],
-    ] as const) {
-      const waitMs = (await limiter?.take(budget, subject)) ?? 0;
-      if (waitMs > 0) throw errors.rateLimited({ retryAfter: waitMs / 1000 });
-    }
+    await spend(limiter, INVITATIONS_PER_ORGANIZATION, orgUuid);
+    await spend(limiter, MAILS_PER_EMAIL, emailKey);
   }
 
   /** Queues the mail with the token, which is stored nowhere else. */

@@ -6,7 +6,7 @@ import type { Tx } from "../../platform/db/types.ts";
 import { emailKeyOf } from "../../platform/email.ts";
 import { errors } from "../../platform/errors.ts";
 import type { ServiceError } from "../../platform/errors.ts";
-import { MAILS_PER_EMAIL } from "../../platform/limits/index.ts";
+import { MAILS_PER_EMAIL, spend } from "../../platform/limits/index.ts";
 import { certain } from "../../platform/narrow.ts";
 import { settled } from "../../platform/outcome.ts";
 import type { Standing } from "../access/index.ts";
@@ -44,15 +44,6 @@ export function createStepUp(deps: StepUpDeps) {
   async function lockoutOf(caller: Caller): Promise<ServiceError | undefined> {
     const { userUuid } = personOf(caller);
     return database.transaction((tx) => mfa.budgets.refusal(tx, userUuid, "step_up"));
-  }
-
-  /**
-   * Takes one mail from the budget of the caller's address.
-   * @throws {rate_limited} when it is used up
-   */
-  async function takeFromBudget({ email }: Caller): Promise<void> {
-    const waitMs = (await limiter?.take(MAILS_PER_EMAIL, emailKeyOf(certain(email, "address of a person")))) ?? 0;
-    if (waitMs > 0) throw errors.rateLimited({ retryAfter: waitMs / 1000 });
   }
 
   /** Checks the password outside the transaction of the attempt; undefined when the challenge asks for none. */
@@ -101,7 +92,8 @@ export function createStepUp(deps: StepUpDeps) {
       if (method === "magic_link") people.mails.demandMail();
       const lockout = await lockoutOf(caller);
       if (lockout !== undefined) return refuse(context, "step_up.challenged", lockout, { method });
-      if (method === "magic_link") await takeFromBudget(caller);
+      if (method === "magic_link")
+        await spend(limiter, MAILS_PER_EMAIL, emailKeyOf(certain(caller.email, "address of a person")));
       const challengeId = random.uuid();
       const mailed = method === "magic_link" ? newOpaqueToken(random) : undefined;
       const lifeMs = mailed === undefined ? config.stepUpMs : config.magicLinkMs;

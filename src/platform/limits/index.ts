@@ -13,6 +13,7 @@ import { createWindows } from "./windows.ts";
 export type { Budget, LimiterDeps } from "./budget.ts";
 export { INVITATIONS_PER_ORGANIZATION, MAILS_PER_EMAIL } from "./mail.ts";
 export type { DelayedTry, DelayRule, Delays } from "./delays.ts";
+export { spend } from "./spend.ts";
 export { endStreak, SIGN_IN_FAILURES } from "./streaks.ts";
 export type { StreakRule, Streaks } from "./streaks.ts";
 export { createStreamPlaces } from "./streams.ts";
