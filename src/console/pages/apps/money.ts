@@ -1,12 +1,15 @@
 /** Minor units of the currencies of ISO 4217 that have not 2 of them; those of browsers are of CLDR, which differ. */
-const DIGITS: Readonly<Record<string, number>> = Object.fromEntries([
-  ..."BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XAG XAU XBA XBB XBC XBD XDR XOF XPD XPF XPT XSU"
-    .concat(" XTS XUA XXX")
-    .split(" ")
-    .map((code) => [code, 0] as const),
-  ..."BHD IQD JOD KWD LYD OMR TND".split(" ").map((code) => [code, 3] as const),
-  ..."CLF UYW".split(" ").map((code) => [code, 4] as const),
-]);
+const DIGITS: Readonly<Record<string, number>> = {
+  ...withDigits(0, "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF"),
+  // Metals, units of account and codes without a currency.
+  ...withDigits(0, "XAG XAU XBA XBB XBC XBD XDR XPD XPT XSU XTS XUA XXX"),
+  ...withDigits(3, "BHD IQD JOD KWD LYD OMR TND"),
+  ...withDigits(4, "CLF UYW"),
+};
+
+function withDigits(digits: number, codes: string): Record<string, number> {
+  return Object.fromEntries(codes.split(" ").map((code) => [code, digits]));
+}
 
 /** How many of the digits of a currency are minor units (ISO 4217). */
 const digitsOf = (currency: string): number => DIGITS[currency.toUpperCase()] ?? 2;
