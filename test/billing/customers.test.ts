@@ -64,7 +64,7 @@ test("who has bought for a single payment at Stripe has a customer portal", asyn
   expect((await portal(token)).status).toBe(200);
 });
 
-test("a card is stored although Stripe has the customer of the person no more", async () => {
+test("a card is stored although Stripe no longer has the customer of the person", async () => {
   const { token } = await founder(world.app);
   const add = (payment_method_token: string) =>
     world.app.call("POST", "/api/billing/cards", { token, body: { provider: "stripe", payment_method_token } });

@@ -112,7 +112,7 @@ describe("a link that joins an organization", () => {
     });
   });
 
-  it("links and codes take the name of the organization too; an unknown one is as none", async () => {
+  it("links and codes take the name of the organization too; an unknown name is ignored", async () => {
     const { mail, open } = await link("named@jit.test", { org_name: " host <B>& sons" });
     expect(mail.text).toContain("also joins");
     expect(await orgOf(await open())).toBe(host.org);

@@ -240,8 +240,8 @@ export type SendMagicLinkRequest = Message<"atrium.login.v1.SendMagicLinkRequest
   redirectTo?: string | undefined;
 
   /**
-   * Name of that organization, where its id is not known. An unknown name is as
-   * none; `org_uuid` wins.
+   * Name of that organization, where its id is not known. An unknown name is
+   * ignored, and so is one beside `org_uuid`.
    *
    * @generated from field: optional string org_name = 4;
    */
@@ -1064,8 +1064,8 @@ export type VerifyOtpRequest = Message<"atrium.login.v1.VerifyOtpRequest"> & {
   orgUuid?: string | undefined;
 
   /**
-   * Name of that organization, where its id is not known. An unknown name is as
-   * none; `org_uuid` wins.
+   * Name of that organization, where its id is not known. An unknown name is
+   * ignored, and so is one beside `org_uuid`.
    *
    * @generated from field: optional string org_name = 5;
    */

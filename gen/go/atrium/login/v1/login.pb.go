@@ -375,8 +375,8 @@ type SendMagicLinkRequest struct {
 	OrgUuid *string `protobuf:"bytes,2,opt,name=org_uuid,json=orgUuid,proto3,oneof" json:"org_uuid,omitempty"`
 	// http(s) URL that is echoed at verify.
 	RedirectTo *string `protobuf:"bytes,3,opt,name=redirect_to,json=redirectTo,proto3,oneof" json:"redirect_to,omitempty"`
-	// Name of that organization, where its id is not known. An unknown name is as
-	// none; `org_uuid` wins.
+	// Name of that organization, where its id is not known. An unknown name is
+	// ignored, and so is one beside `org_uuid`.
 	OrgName       *string `protobuf:"bytes,4,opt,name=org_name,json=orgName,proto3,oneof" json:"org_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1841,8 +1841,8 @@ type VerifyOtpRequest struct {
 	// Organization to act in, for its members: a code joins none. Left out: the
 	// one last used.
 	OrgUuid *string `protobuf:"bytes,4,opt,name=org_uuid,json=orgUuid,proto3,oneof" json:"org_uuid,omitempty"`
-	// Name of that organization, where its id is not known. An unknown name is as
-	// none; `org_uuid` wins.
+	// Name of that organization, where its id is not known. An unknown name is
+	// ignored, and so is one beside `org_uuid`.
 	OrgName       *string `protobuf:"bytes,5,opt,name=org_name,json=orgName,proto3,oneof" json:"org_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -234,8 +234,8 @@ class SendMagicLinkRequest(_message.Message):
     redirect_to: _builtins.str
     """http(s) URL that is echoed at verify."""
     org_name: _builtins.str
-    """Name of that organization, where its id is not known. An unknown name is as
-    none; `org_uuid` wins.
+    """Name of that organization, where its id is not known. An unknown name is
+    ignored, and so is one beside `org_uuid`.
     """
     def __init__(
         self,
@@ -1082,8 +1082,8 @@ class VerifyOtpRequest(_message.Message):
     one last used.
     """
     org_name: _builtins.str
-    """Name of that organization, where its id is not known. An unknown name is as
-    none; `org_uuid` wins.
+    """Name of that organization, where its id is not known. An unknown name is
+    ignored, and so is one beside `org_uuid`.
     """
     def __init__(
         self,
