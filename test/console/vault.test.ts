@@ -74,6 +74,7 @@ describeInBrowser("the vault in the console", () => {
     const asked = page.getByRole("alertdialog", { name: "Delete old?" });
     await asked.getByRole("textbox").fill("old");
     await asked.getByRole("button", { name: "Delete" }).click();
+    await page.getByText("Secret deleted").waitFor();
     await page.goto(`${here.url}/console/vault?deleted=true`);
     await page.getByRole("cell", { name: "old", exact: true }).waitFor();
     expect(await saved(page)).toMatch(/,Restorable until\r\nold,1,,\d{4}-\S+Z,\d{4}-\S+Z\r\n/u);
