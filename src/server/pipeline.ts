@@ -7,6 +7,7 @@ import type { IdempotencyStore } from "../platform/idempotency.ts";
 import { AccessService } from "../../gen/atrium/access/v1/access_pb.ts";
 import { BillingService } from "../../gen/atrium/billing/v1/billing_pb.ts";
 import { RateClass } from "../../gen/atrium/options/v1/options_pb.ts";
+import { isHttpBody } from "../transcoding/index.ts";
 import { callOf } from "./call.ts";
 import type { Call } from "./call.ts";
 import { credentialName } from "./gate/index.ts";
@@ -42,13 +43,16 @@ export interface PipelineDeps {
   cookies?: SessionCookies | undefined;
   /** Undefined: shares are not limited. */
   share: Share | undefined;
+  /** Ends the streams that would go on without end. */
+  draining: AbortSignal;
 }
 
 /**
  * Creates the pipeline: the gate's steps after the body, idempotency, field validation, budgets of valid attempts, then
  * the handler.
  */
-export function createPipeline({ gate, rates, store, slots, cookies, share = withoutShare }: PipelineDeps): Pipeline {
+export function createPipeline(deps: PipelineDeps): Pipeline {
+  const { gate, rates, store, slots, cookies, share = withoutShare, draining } = deps;
   const credentials = createCredentialWatch<Caller | undefined>();
 
   /** Runs the gate's steps after the body; undefined when none of them had to wait. */
@@ -118,6 +122,8 @@ export function createPipeline({ gate, rates, store, slots, cookies, share = wit
       return cookies === undefined ? run : cookies.moving(policy, run);
     },
     stream(policy, implementation) {
+      // A stream of messages follows changes; one of bytes is a document.
+      const isEndless = !isHttpBody(policy.method.output);
       return async function* (message, context) {
         const call = callOf(context.values);
         if (policy.noStore) context.responseHeader.set("cache-control", "no-store");
@@ -125,11 +131,20 @@ export function createPipeline({ gate, rates, store, slots, cookies, share = wit
         validate(policy, call, message);
         await rates.valid(policy, call, message);
         const credential = credentialName(policy, call);
-        const watch = (end: (reason: unknown) => void) =>
-          credentials.watch(credential, () => gate.recheck(policy, call), {
+        const watch = (end: (reason: unknown) => void) => {
+          const stopWatching = credentials.watch(credential, () => gate.recheck(policy, call), {
             accept: (caller) => gate.readmit(policy, call, caller),
             end,
           });
+          if (!isEndless) return stopWatching;
+          const onDrain = (): void => end(errors.unavailable({ retryAfter: 1 }));
+          if (draining.aborted) onDrain();
+          else draining.addEventListener("abort", onDrain);
+          return () => {
+            draining.removeEventListener("abort", onDrain);
+            stopWatching();
+          };
+        };
         yield* slots.hold(context, () =>
           whileValid(streamInShare(share, beneficiaryOf(call), implementation(message, context)), watch),
         );

@@ -129,7 +129,15 @@ export function createServer(options: ServerOptions): Server {
     cookies,
   });
   const slots = createStreamSlots(options.streamPlaces);
-  const pipeline = createPipeline({ gate, rates, store: options.idempotency, slots, cookies, share: options.sharing });
+  const pipeline = createPipeline({
+    gate,
+    rates,
+    store: options.idempotency,
+    slots,
+    cookies,
+    share: options.sharing,
+    draining: draining.signal,
+  });
   const rpcs = options.services.flatMap((entry) => compileService(entry, policies, pipeline, options.wrapHandler));
   const fail = createReporter(log);
   const bodies = createBodyBuffers(limits.bufferedBytes);
@@ -211,7 +219,7 @@ export function createServer(options: ServerOptions): Server {
       const lastMs = Math.min(LAST_MS, graceMs);
       const drained = Promise.all(listeners().map((one) => one.drain()));
       await Promise.race([drained, sleep(graceMs - lastMs, undefined, { ref: false })]);
-      // Health watches ended with `draining`; this ends the calls that still run.
+      // Watches ended with `draining`; this ends the calls that still run.
       shutdown.abort(new ConnectError("the server is shutting down", Code.Unavailable));
       await Promise.all(listeners().map((one) => one.close(lastMs)));
     },

@@ -19,6 +19,7 @@ export type {
 } from "./types.ts";
 export { Refusal } from "./refusal.ts";
 export { formatPath, JsonError } from "./json/parse.ts";
+export { isHttpBody } from "./bindings.ts";
 export { checkJson, parseJson } from "./json/plain.ts";
 export { readMessage } from "./json/message.ts";
 export type { MessageLimits } from "./json/message.ts";

@@ -138,6 +138,21 @@ test("a server without calls in flight closes at once, whatever connections and 
   await server.close(600_000);
 });
 
+test("watches end with UNAVAILABLE when the server begins to drain, and do not delay its end", async () => {
+  const server = await start();
+  const watches = (["connect", "grpc", "grpc-web"] as const).map((protocol) =>
+    server.client(protocol)["watch"]!({}, as("admin"))[Symbol.asyncIterator](),
+  );
+  for (const watch of watches) await watch.next();
+  const rest = await server.fetch("/api/watch", { token: "admin" });
+  // The grace period is longer than the test may take.
+  const closed = server.close(600_000);
+  for (const watch of watches) expect((await refusal(watch.next()))[0]).toBe(Code.Unavailable);
+  const lines = (await rest.text()).trim().split("\n");
+  expect(JSON.parse(lines.at(-1) as string)).toMatchObject({ error: { code: "unavailable" } });
+  await closed;
+});
+
 test("GET /readyz of a draining service returns 503 with the report, and /healthz stays 200", async () => {
   const app = await startApp();
   const call = await underWay(
