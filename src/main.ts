@@ -107,7 +107,7 @@ async function runVerifyAudit(what: { file: string; jwks: string }): Promise<num
 /** Splits the master key, or calls the vault of a running service. */
 async function runVault(what: VaultCall | { action: "split" }): Promise<number> {
   const { callVault, splitMasterKey } = await import("./cli/vault.ts");
-  if (what.action === "split") return splitMasterKey(process.env["SERVICE_MASTER_KEY"], terminal());
+  if (what.action === "split") return splitMasterKey(process.env, terminal());
   return callVault(what, terminal());
 }
 

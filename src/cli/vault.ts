@@ -1,6 +1,8 @@
 import { split } from "shamir-secret-sharing";
 import { VaultService } from "../../gen/atrium/vault/v1/vault_pb.ts";
 import type { SealStatus } from "../../gen/atrium/vault/v1/vault_pb.ts";
+import type { Environment } from "../platform/config/reader.ts";
+import { findSecret } from "../platform/config/secret-files.ts";
 import { parseKey, readEntry } from "./entry.ts";
 import { readToken } from "./files.ts";
 import { CommandError, runCommand } from "./output.ts";
@@ -19,9 +21,11 @@ export interface VaultCall {
 }
 
 /** Prints shares of a master key, one a line. @returns the exit code */
-export function splitMasterKey(masterKey: string | undefined, terminal: Terminal): Promise<number> {
+export function splitMasterKey(env: Environment, terminal: Terminal): Promise<number> {
   return runCommand(terminal, async () => {
-    if (masterKey === undefined || masterKey.trim() === "")
+    const { value: masterKey, problem } = findSecret(env, "SERVICE_MASTER_KEY");
+    if (problem !== undefined) throw new CommandError(`${problem}.`);
+    if (masterKey === undefined)
       throw new CommandError("SERVICE_MASTER_KEY is not set; set it to the master key that is to be split.");
     const key = parseKey(masterKey);
     if (key === undefined)

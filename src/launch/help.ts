@@ -54,8 +54,9 @@ sealed is left, else 1. docs/keys.md describes the whole rotation.
   vault: `Usage: npm start -- vault split
        npm start -- vault seal|unseal|status --url URL --token-file FILE
 
-  split     read the master key from SERVICE_MASTER_KEY and print 5 shares of
-            it, one a line; any 3 of them unseal the vault
+  split     read the master key from SERVICE_MASTER_KEY, or from the file that
+            SERVICE_MASTER_KEY_FILE names, and print 5 shares of it, one a
+            line; any 3 of them unseal the vault
   seal      seal the vault on every instance, until it is unsealed
   unseal    read the master key, or one share of it, from standard input, and
             enter it; a terminal does not show what is typed

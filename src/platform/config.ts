@@ -3,6 +3,7 @@ import { parseEmail } from "./email.ts";
 import { LOG_LEVELS } from "./log.ts";
 import { parseDuration, Reader } from "./config/reader.ts";
 import type { Environment } from "./config/reader.ts";
+import { readSecrets } from "./config/secret-files.ts";
 import type { Config, Lifetimes, Timing, Profile, Provider } from "./config/types.ts";
 
 export { parseDuration };
@@ -33,8 +34,10 @@ export interface ReadOptions {
  * @throws ConfigError that lists every problem: invalid values, unknown names that start with `SERVICE_`, and settings
  *   that production requires.
  */
-export function readConfig(env: Environment, options: ReadOptions = {}): Config {
+export function readConfig(given: Environment, options: ReadOptions = {}): Config {
+  const { env, problems } = readSecrets(given);
   const read = new Reader(env);
+  for (const problem of problems) read.problem(problem);
   const stated = read.choice(
     "SERVICE_PROFILE",
     ["development", "production"],
@@ -135,7 +138,9 @@ function validate(read: Reader, config: Config, databaseOnly: boolean): void {
     : ["SERVICE_BASE_URL", "DATABASE_URL", "TEMPORAL_ADDRESS", "SERVICE_INSTANCE_KEY"];
   const hasMigrationUrl = databaseOnly && read.text("DATABASE_MIGRATION_URL") !== undefined;
   for (const name of required) {
-    if (read.text(name) === undefined && !hasMigrationUrl) read.problem(`${name} is required in production`);
+    const isFaulty = read.problems.some((problem) => problem.startsWith(`${name}_FILE:`));
+    if (read.text(name) === undefined && !hasMigrationUrl && !isFaulty)
+      read.problem(`${name} is required in production`);
   }
 }
 

@@ -1,4 +1,7 @@
 import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { ConfigError, parseDuration, readConfig } from "../../src/platform/config.ts";
 import type { Environment } from "../../src/platform/config.ts";
@@ -52,6 +55,31 @@ describe("readConfig", () => {
     expect(
       Object.isFrozen(config) && Object.isFrozen(config.ttl) && Object.isFrozen(config.timing.webhookScheduleMs),
     ).toBe(true);
+  });
+
+  test("a secret may stand in a file; both forms, an unreadable and an empty file are problems", () => {
+    const folder = mkdtempSync(join(tmpdir(), "atrium-secrets-"));
+    const [url, key, empty] = ["url", "key", "empty"].map((name) => join(folder, name)) as [string, string, string];
+    writeFileSync(url, "postgres://app:hidden@db/atrium\n");
+    writeFileSync(key, `${randomBytes(32).toString("base64")}\r\n`);
+    writeFileSync(empty, "\n");
+    const { DATABASE_URL: _url, SERVICE_INSTANCE_KEY: _key, ...rest } = production;
+    const files = { ...rest, DATABASE_URL_FILE: url, SERVICE_INSTANCE_KEY_FILE: key };
+    expect(readConfig(files).database.url).toBe("postgres://app:hidden@db/atrium");
+    expect(readConfig(files).instanceKey).toHaveLength(32);
+    expect(problems({ ...production, DATABASE_URL_FILE: url })).toEqual([
+      "DATABASE_URL and DATABASE_URL_FILE are both set; set one of them",
+    ]);
+    expect(problems({ ...rest, DATABASE_URL_FILE: url, SERVICE_INSTANCE_KEY_FILE: join(folder, "none") })).toEqual([
+      `SERVICE_INSTANCE_KEY_FILE: the file ${join(folder, "none")} cannot be read (ENOENT)`,
+    ]);
+    expect(problems({ ...production, SERVICE_MASTER_KEY_FILE: empty })).toEqual([
+      `SERVICE_MASTER_KEY_FILE: the file ${empty} is empty`,
+    ]);
+    expect(problems({ ...production, SERVICE_BASE_URL_FILE: url })).toEqual([
+      "SERVICE_BASE_URL_FILE is not a setting of this service",
+    ]);
+    rmSync(folder, { recursive: true });
   });
 
   test("production has other defaults, by either variable", () => {

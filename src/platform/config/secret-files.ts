@@ -1,0 +1,55 @@
+import { readFileSync } from "node:fs";
+import type { Environment } from "./reader.ts";
+
+/** Variables with a secret. It may stand in a file instead, as containers and systemd credentials provide it. */
+const SECRETS = [
+  "DATABASE_URL",
+  "DATABASE_MIGRATION_URL",
+  "TEMPORAL_API_KEY",
+  "SERVICE_INSTANCE_KEY",
+  "SERVICE_INSTANCE_KEY_PREVIOUS",
+  "SERVICE_MASTER_KEY",
+  "SERVICE_MASTER_KEY_PREVIOUS",
+  "SERVICE_BOOTSTRAP_PASSWORD",
+  "SERVICE_SMTP_URL",
+  "SERVICE_STRIPE_SECRET_KEY",
+  "SERVICE_STRIPE_WEBHOOK_SECRET",
+  "SERVICE_PADDLE_API_KEY",
+  "SERVICE_PADDLE_WEBHOOK_SECRET",
+] as const;
+
+/** A secret as it was set; at most one of the two members is defined. */
+export interface FoundSecret {
+  value?: string;
+  /** Both forms are set, or the file cannot be read or is empty. */
+  problem?: string;
+}
+
+/** Reads a secret from its variable, or from the file that `<NAME>_FILE` names. */
+export function findSecret(env: Environment, name: string): FoundSecret {
+  const file = `${name}_FILE`;
+  const value = env[name]?.trim() ?? "";
+  const path = env[file]?.trim() ?? "";
+  if (path === "") return value === "" ? {} : { value };
+  if (value !== "") return { problem: `${name} and ${file} are both set; set one of them` };
+  try {
+    const text = readFileSync(path, "utf8").trim();
+    return text === "" ? { problem: `${file}: the file ${path} is empty` } : { value: text };
+  } catch (error) {
+    const { code = "unknown error" } = error as NodeJS.ErrnoException;
+    return { problem: `${file}: the file ${path} cannot be read (${code})` };
+  }
+}
+
+/** Returns the variables with every secret in its own, and the problems found. */
+export function readSecrets(env: Environment): { env: Environment; problems: readonly string[] } {
+  const read: Record<string, string | undefined> = { ...env };
+  const problems: string[] = [];
+  for (const name of SECRETS) {
+    const { value, problem } = findSecret(env, name);
+    delete read[`${name}_FILE`];
+    if (value !== undefined) read[name] = value;
+    if (problem !== undefined) problems.push(problem);
+  }
+  return { env: read, problems };
+}
