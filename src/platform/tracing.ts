@@ -75,6 +75,8 @@ export function tracing(): boolean {
 
 /** A span that the caller ends. */
 export interface OpenSpan {
+  /** Its trace, 32 hexadecimal digits. */
+  readonly traceId: string;
   /** Ends it with its final name. `error` is the code of a failure, empty for success. */
   end(name: string, error: string, attributes: Attributes): void;
 }
@@ -94,6 +96,7 @@ export function continueTrace<T>(
   const parent = (traceparent === undefined ? undefined : on.remote(traceparent)) ?? on.childOf(undefined);
   const span = on.tracer.startSpan(name, { kind: kind === "server" ? on.kinds.SERVER : on.kinds.CONSUMER }, parent);
   const open: OpenSpan = {
+    traceId: span.spanContext().traceId,
     end(finalName, error, attributes) {
       span.updateName(finalName);
       span.setAttributes(attributes);

@@ -25,8 +25,21 @@ export function createCallRecorder(log: Log, metrics: Metrics): (call: Call, sta
         ...(call.errorCode === "" ? {} : { error: call.errorCode }),
         ms: Math.round(ms * 1000) / 1000,
         address: call.info.address,
+        ...callerOf(call),
+        ...(call.span === undefined ? {} : { trace_id: call.span.traceId }),
       },
       "request",
     );
+  };
+}
+
+/** Who called and for which organization; nothing for an anonymous call. */
+function callerOf({ caller }: Call): Record<string, string> | undefined {
+  if (caller === undefined) return undefined;
+  const { principal, orgUuid } = caller;
+  return {
+    principal_type: principal.type,
+    principal_id: principal.id,
+    ...(orgUuid === null ? {} : { org_uuid: orgUuid }),
   };
 }

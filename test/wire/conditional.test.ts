@@ -5,14 +5,14 @@ import type { TestApp } from "../support/app.ts";
 import { elevate } from "../support/elevate.ts";
 
 let app: TestApp;
-const logged: { msg: string; status: number }[] = [];
+const logged: Record<string, unknown>[] = [];
 let token: string;
 let me: { user_uuid: string; org_uuid: string };
 beforeAll(async () => {
   app = await startApp({
     log: createLog({
       level: "info",
-      destination: { write: (line) => void logged.push(JSON.parse(line) as { msg: string; status: number }) },
+      destination: { write: (line) => void logged.push(JSON.parse(line) as Record<string, unknown>) },
     }),
   });
   token = await app.login();
@@ -50,6 +50,16 @@ describe("Conditional requests", () => {
         expect((await read(path, known)).status, known).toBe(200);
     },
   );
+
+  it("the access log names the caller and the organization, and nobody for an anonymous call", async () => {
+    logged.length = 0;
+    await read(`/api/users/${me.user_uuid}/picture`);
+    await app.call("GET", "/.well-known/jwks.json");
+    const [known, anonymous] = logged.filter(({ msg }) => msg === "request");
+    expect(known).toMatchObject({ principal_type: "user", principal_id: me.user_uuid, org_uuid: me.org_uuid });
+    for (const name of ["principal_type", "principal_id", "org_uuid", "trace_id"])
+      expect(anonymous).not.toHaveProperty(name);
+  });
 
   it("the access log has the status of a conditional response", async () => {
     logged.length = 0;
