@@ -89,7 +89,11 @@ async function readAll({ org, token }: Somebody, purchases: readonly Purchase[])
 
 const time = (seconds: number): string => new Date(seconds * 1_000).toISOString().replace(".000", "");
 
-test(`any order and number of the same events ends in the same state, over ${CASES} random lives`, async () => {
+const timeout = 600_000 + CASES * 2_000;
+
+test(`any order and number of the same events ends in the same state, over ${CASES} random lives`, {
+  timeout,
+}, async () => {
   const kinds = Array.from({ length: KINDS }, (_, kind) => kind);
   const orderly = await founder(world.app);
   const reference: Purchase[] = [];
