@@ -24,6 +24,7 @@ const WITHOUT_CONTEXT: Readonly<
   "src/domains/marketplace/installs/activities.ts": "background",
   "src/domains/marketplace/installs/publisher.ts": "background",
   "src/domains/marketplace/organization-end.ts": "background",
+  "src/domains/mfa/change-budget.ts": "read or refusal",
   "src/domains/mfa/proof.ts": "read or refusal",
   "src/domains/mtls-ca/revocation-lists.ts": "background",
   "src/domains/mtls-ca/tidy.ts": "background",

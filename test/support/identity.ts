@@ -144,6 +144,7 @@ function build(
     people,
     access,
     sessions,
+    limiter: undefined,
     config: { elevatedMs: 900_000, mfaTokenMs: 300_000, stepUpLockMs: 300_000 },
   });
   const stepUp = createStepUp({

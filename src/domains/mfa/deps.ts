@@ -1,6 +1,7 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Sealer } from "../../platform/crypto/sealed.ts";
 import type { Database } from "../../platform/db/types.ts";
+import type { Limiter } from "../../platform/limits/index.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Access } from "../access/index.ts";
 import type { Events } from "../event-catalogue/index.ts";
@@ -23,6 +24,8 @@ export interface MfaDeps {
   access: Pick<Access, "standing">;
   rbac: { members: Pick<Rbac["members"], "lock"> };
   sessions: Pick<Sessions, "own" | "proofs">;
+  /** Counts changes for all instances; undefined where rate limits are off. */
+  limiter: Pick<Limiter, "take"> | undefined;
   config: MfaConfig;
 }
 

@@ -13,12 +13,14 @@ export const mfaDomain = defineDomain(
   "mfa",
   ({
     eventCatalogue: events,
-    config: { ttl, timing },
+    config: { ttl, timing, rateLimits },
+    limiter,
     ...below
   }: Ground & { eventCatalogue: Events; people: People; access: Access; rbac: Rbac; sessions: Sessions }) =>
     createMfa({
       ...below,
       events,
+      limiter: rateLimits ? limiter : undefined,
       config: { elevatedMs: ttl.elevatedMs, mfaTokenMs: ttl.mfaTokenMs, stepUpLockMs: timing.stepUpLockMs },
     }),
   { sealed: SEALED },

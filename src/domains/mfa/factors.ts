@@ -8,6 +8,7 @@ import { settled } from "../../platform/outcome.ts";
 import { causedBy, EVENTS } from "../event-catalogue/index.ts";
 import type { Cause } from "../event-catalogue/index.ts";
 import type { Budgets } from "./budget.ts";
+import type { CountChange } from "./change-budget.ts";
 import { secretContext } from "./codes.ts";
 import type { Codes } from "./codes.ts";
 import type { MfaDeps } from "./deps.ts";
@@ -33,7 +34,13 @@ export interface NewFactor {
 }
 
 /** A person's own factors (decisions 4.1). All changes throw `step_up_required` as `RecentProof` does. */
-export function createFactors(deps: MfaDeps, codes: Codes, budgets: Budgets, proof: RecentProof) {
+export function createFactors(
+  deps: MfaDeps,
+  codes: Codes,
+  budgets: Budgets,
+  proof: RecentProof,
+  countChange: CountChange,
+) {
   const { database, clock, random, sealer, events, people, access, sessions } = deps;
 
   const eventOf = (context: CallerContext, id: number) => ({
@@ -60,8 +67,9 @@ export function createFactors(deps: MfaDeps, codes: Codes, budgets: Budgets, pro
     },
 
     /**
-     * Creates a pending factor.
+     * Creates a pending factor; counts as a change, since its first code makes it active.
      * @throws {unprocessable} when the caller has the maximum number of factors
+     * @throws {rate_limited} after too many changes
      */
     async create(context: CallerContext, label: string | undefined): Promise<NewFactor> {
       const { caller } = context;
@@ -69,12 +77,14 @@ export function createFactors(deps: MfaDeps, codes: Codes, budgets: Budgets, pro
       const secret = generateTotpSecret(random);
       const name = label === undefined || label.trim() === "" ? null : label.trim();
       const createdAt = dateOf(clock);
+      const isFull = async (tx: Tx) => (await store.countFactors(tx, userUuid)) >= MAX_FACTORS;
+      await countChange(userUuid, async (tx) => !(await isFull(tx)));
       return context.transaction(async (tx) => {
         await people.lock(tx, userUuid);
         await proof.demandToEnrol(tx, caller);
         const person = await access.standing(tx, userUuid, null);
         if (person === undefined) throw new Error("a caller's person is gone");
-        if ((await store.countFactors(tx, userUuid)) >= MAX_FACTORS) throw mfaErrors.tooManyFactors();
+        if (await isFull(tx)) throw mfaErrors.tooManyFactors();
         const sealed = sealer.seal(secret, secretContext(userUuid));
         const id = await store.insertFactor(tx, userUuid, name, sealed, createdAt);
         const uri = otpauthUri({
@@ -127,10 +137,12 @@ export function createFactors(deps: MfaDeps, codes: Codes, budgets: Budgets, pro
     /**
      * Disables a factor; with the last active one the recovery codes become void.
      * @throws {not_found} when the caller has no such factor
+     * @throws {rate_limited} after too many changes
      */
     async remove(context: CallerContext, id: number): Promise<void> {
       const { caller } = context;
       const { userUuid } = personOf(caller);
+      await countChange(userUuid, async (tx) => (await store.findFactor(tx, userUuid, id))?.status === "active");
       await context.transaction(async (tx) => {
         await people.lock(tx, userUuid);
         await proof.demand(tx, caller);

@@ -1,5 +1,6 @@
 import { dateOf } from "../../platform/clock.ts";
 import { createBudgets } from "./budget.ts";
+import { createChangeBudget } from "./change-budget.ts";
 import { createChallenge } from "./challenge.ts";
 import { createCodes } from "./codes.ts";
 import type { MfaDeps } from "./deps.ts";
@@ -19,7 +20,8 @@ export function createMfa(deps: MfaDeps) {
   const codes = createCodes(deps);
   const budgets = createBudgets(deps);
   const proof = createRecentProof(deps);
-  const factors = createFactors(deps, codes, budgets, proof);
+  const countChange = createChangeBudget(deps);
+  const factors = createFactors(deps, codes, budgets, proof, countChange);
 
   /** Deletes expired tokens, and factors that were disabled long ago. */
   async function tidy(): Promise<number> {
@@ -38,7 +40,7 @@ export function createMfa(deps: MfaDeps) {
     /** Checks, before the request is read, that the caller may change, or add, factors now. */
     demandProof: proof.demandFirst,
     demandToEnrol: proof.demandToEnrolFirst,
-    recoveryCodes: createRecoveryCodes(deps, proof),
+    recoveryCodes: createRecoveryCodes(deps, proof, countChange),
     /** Verification of codes, and failure counts, for step-up. */
     codes,
     budgets,

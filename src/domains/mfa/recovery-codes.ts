@@ -1,6 +1,7 @@
 import { dateOf } from "../../platform/clock.ts";
 import type { CallerContext } from "../../platform/context.ts";
 import { causedBy, EVENTS } from "../event-catalogue/index.ts";
+import type { CountChange } from "./change-budget.ts";
 import { hashRecoveryCode, recoveryContext } from "./codes.ts";
 import type { MfaDeps } from "./deps.ts";
 import { mfaErrors } from "./errors.ts";
@@ -16,7 +17,11 @@ const GROUPS = 5;
 const CHARACTERS_PER_GROUP = 4;
 
 /** Recovery codes, for a person who has lost their authenticator. */
-export function createRecoveryCodes({ database, clock, random, sealer, events, people }: MfaDeps, proof: RecentProof) {
+export function createRecoveryCodes(
+  { database, clock, random, sealer, events, people }: MfaDeps,
+  proof: RecentProof,
+  countChange: CountChange,
+) {
   /** 20 characters of 5 bits in groups of four: 100 bits. */
   function newCode(): string {
     const bytes = [...random.bytes(GROUPS * CHARACTERS_PER_GROUP)];
@@ -35,6 +40,7 @@ export function createRecoveryCodes({ database, clock, random, sealer, events, p
      * Returns ten new codes, the only time they are shown; the old ones become void.
      * @throws {conflict} when the caller has no active factor
      * @throws {step_up_required} without a recent proof of the second factor
+     * @throws {rate_limited} after too many changes
      */
     async regenerate(context: CallerContext): Promise<string[]> {
       const { caller } = context;
@@ -42,6 +48,7 @@ export function createRecoveryCodes({ database, clock, random, sealer, events, p
       const codes = Array.from({ length: CODES_PER_GENERATION }, newCode);
       const key = random.bytes(32);
       const hashes = codes.map((code) => hashRecoveryCode(key, code));
+      await countChange(userUuid, (tx) => store.hasActiveFactor(tx, userUuid));
       await context.transaction(async (tx) => {
         await people.lock(tx, userUuid);
         if (!(await store.hasActiveFactor(tx, userUuid))) throw mfaErrors.noActiveFactor();

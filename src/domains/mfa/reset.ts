@@ -39,6 +39,7 @@ export function createFactorReset(
         resourceId: userUuid,
         metadata: { user_uuid: userUuid, factors: removed },
       });
+      if (removed === 0) return;
       const mail = { to: member.email, organization: caller.orgName ?? undefined, write: () => factorMail("reset") };
       await people.mails.send(tx, mail, dateOf(clock, NOTICE_MS));
     });

@@ -11,7 +11,7 @@ import { deleteOrphanedStreams } from "./stream-store.ts";
 import { createWindows } from "./windows.ts";
 
 export type { Budget, LimiterDeps } from "./budget.ts";
-export { INVITATIONS_PER_ORGANIZATION, MAILS_PER_EMAIL } from "./mail.ts";
+export { FACTOR_CHANGES, INVITATIONS_PER_ORGANIZATION, MAILS_PER_EMAIL } from "./mail.ts";
 export type { DelayedTry, DelayRule, Delays } from "./delays.ts";
 export { spend } from "./spend.ts";
 export { endStreak, SIGN_IN_FAILURES } from "./streaks.ts";

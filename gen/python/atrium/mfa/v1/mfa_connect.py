@@ -46,9 +46,9 @@ class MfaService(Protocol):
     verifying or deleting one and regenerating recovery codes need a proof of the
     second factor in the session at most 900 seconds old, else 403
     `step_up_required`; the first factor needs a sign-in or step-up of that age.
-    Every change is mailed to the person. Wrong codes are 401
-    `unauthorized`; after the tenth in a row 429 `too_many_attempts` with
-    `Retry-After`. Body faults are 400 `bad_request`.
+    Every change is mailed to the person; after 20 in an hour 429 `rate_limited`.
+    Wrong codes are 401 `unauthorized`; after the tenth in a row 429
+    `too_many_attempts` with `Retry-After`. Body faults are 400 `bad_request`.
     """
     async def list_factors(self, request: ListFactorsRequest, ctx: RequestContext[ListFactorsRequest, ListFactorsResponse], /) -> ListFactorsResponse:
         """
@@ -250,9 +250,9 @@ class MfaServiceClient(ConnectClient):
     verifying or deleting one and regenerating recovery codes need a proof of the
     second factor in the session at most 900 seconds old, else 403
     `step_up_required`; the first factor needs a sign-in or step-up of that age.
-    Every change is mailed to the person. Wrong codes are 401
-    `unauthorized`; after the tenth in a row 429 `too_many_attempts` with
-    `Retry-After`. Body faults are 400 `bad_request`.
+    Every change is mailed to the person; after 20 in an hour 429 `rate_limited`.
+    Wrong codes are 401 `unauthorized`; after the tenth in a row 429
+    `too_many_attempts` with `Retry-After`. Body faults are 400 `bad_request`.
     """
     def __init__(
         self,
@@ -512,9 +512,9 @@ class MfaServiceSync(Protocol):
     verifying or deleting one and regenerating recovery codes need a proof of the
     second factor in the session at most 900 seconds old, else 403
     `step_up_required`; the first factor needs a sign-in or step-up of that age.
-    Every change is mailed to the person. Wrong codes are 401
-    `unauthorized`; after the tenth in a row 429 `too_many_attempts` with
-    `Retry-After`. Body faults are 400 `bad_request`.
+    Every change is mailed to the person; after 20 in an hour 429 `rate_limited`.
+    Wrong codes are 401 `unauthorized`; after the tenth in a row 429
+    `too_many_attempts` with `Retry-After`. Body faults are 400 `bad_request`.
     """
     def list_factors(self, request: ListFactorsRequest, ctx: RequestContext[ListFactorsRequest, ListFactorsResponse], /) -> ListFactorsResponse:
         """
@@ -714,9 +714,9 @@ class MfaServiceClientSync(ConnectClientSync):
     verifying or deleting one and regenerating recovery codes need a proof of the
     second factor in the session at most 900 seconds old, else 403
     `step_up_required`; the first factor needs a sign-in or step-up of that age.
-    Every change is mailed to the person. Wrong codes are 401
-    `unauthorized`; after the tenth in a row 429 `too_many_attempts` with
-    `Retry-After`. Body faults are 400 `bad_request`.
+    Every change is mailed to the person; after 20 in an hour 429 `rate_limited`.
+    Wrong codes are 401 `unauthorized`; after the tenth in a row 429
+    `too_many_attempts` with `Retry-After`. Body faults are 400 `bad_request`.
     """
     def __init__(
         self,
