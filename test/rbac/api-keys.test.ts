@@ -43,6 +43,22 @@ describe("an API key", () => {
     expect((await setRole(await key(owner, "admin", "vault:write"), someone, "admin")).status).toBe(200);
   });
 
+  it("an API key activates no member whose role is beyond its own scopes", async () => {
+    const [admin, limited] = [await member(app, owner, 1), await member(app, owner, 5)];
+    const narrow = await key(owner, "read:users", "write:users", "read:apps");
+    const setStatus = (by: Somebody, of: Somebody, wanted: string) =>
+      app.call("PATCH", `/api/users/${of.userUuid}`, { token: by.token, body: { status: wanted } });
+    for (const of of [admin, limited]) expect(outcome(await setStatus(narrow, of, "inactive"))).toBe("200");
+    expect(outcome(await setStatus(narrow, admin, "active"))).toBe("403 forbidden");
+    const { body } = await app.call("GET", `/api/users?email=${admin.email}`, { token: owner.token });
+    expect(body.data).toMatchObject([{ status: "inactive" }]);
+    expect(outcome(await setStatus(narrow, limited, "active"))).toBe("200");
+    expect(outcome(await setStatus(await key(owner, "admin"), admin, "active"))).toBe("403 forbidden");
+    const whole = await key(owner, "admin", "vault:write");
+    for (const wanted of ["active", "inactive"]) expect(outcome(await setStatus(whole, admin, wanted))).toBe("200");
+    expect(outcome(await setStatus(owner, admin, "active"))).toBe("200");
+  });
+
   it("an API key creates roles within its own scopes alone", async () => {
     const { body } = await app.call("GET", "/api/roles/permissions", { token: owner.token });
     const id = (name: string) => ({
