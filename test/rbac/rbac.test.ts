@@ -219,4 +219,15 @@ describe("a role of an organization's own", () => {
       ),
     ).toBe("400 validation_error");
   });
+
+  it("a role is found by the name it was added with, however that is written", async () => {
+    const by = await founder(app);
+    const someone = await member(app, by);
+    const decomposed = "Re\u0301dacteur ";
+    expect((await add({ name: decomposed }, by)).body.data.name).toBe("R\u00e9dacteur");
+    for (const role of [decomposed, "R\u00e9DACTEUR", "\uff2danager "]) {
+      const path = `/api/users/${someone.userUuid}/role`;
+      expect(outcome(await app.call("PUT", path, { token: by.token, body: { role } })), role).toBe("200");
+    }
+  });
 });

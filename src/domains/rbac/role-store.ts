@@ -1,3 +1,6 @@
+import { byText, createdAt, readList } from "../../platform/db/list.ts";
+import type { Listed } from "../../platform/db/list.ts";
+import type { Page } from "../../platform/db/paging.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 
 /** A role with its permissions. */
@@ -14,11 +17,15 @@ const columns = `r.id, r.name, r.org_uuid is null as "builtIn", array(
     select p.name from role_permissions rp join permissions p on p.id = rp.permission_id
     where rp.role_id = r.id order by p.id) as permissions`;
 
+/** A role's name as it is stored. */
+export const storedName = (text: string): string => text.normalize("NFKC").trim();
+
 /** A role an organization has, by id or by name in any case; undefined for any other. */
 export async function roleOf(tx: Tx, orgUuid: string, wanted: number | string): Promise<RoleRow | undefined> {
-  const clause = typeof wanted === "number" ? "r.id = $2::bigint" : "lower(r.name) = lower($2)";
+  const [clause, value] =
+    typeof wanted === "number" ? ["r.id = $2::bigint", wanted] : ["lower(r.name) = lower($2)", storedName(wanted)];
   const sql = `select ${columns} from roles r where (r.org_uuid is null or r.org_uuid = $1) and ${clause}`;
-  return (await tx.query<RoleRow>(sql, [orgUuid, wanted]))[0];
+  return (await tx.query<RoleRow>(sql, [orgUuid, value]))[0];
 }
 
 /** A role of an organization's own, locked until the transaction ends; also finds built-in ones. */
@@ -73,17 +80,22 @@ export interface NamedRow {
   name: string;
 }
 
-/** A role in a list, with its creation. */
-export interface ListedRole extends NamedRow {
-  createdAt: Date;
-}
-
-/** Roles of an organization: the built-in ones and its own. */
-export function listRoles(database: Database, orgUuid: string): Promise<ListedRole[]> {
-  return database.prepared<ListedRole>(
-    "access_roles",
-    `select id, name, created_at as "createdAt" from roles where org_uuid is null or org_uuid = $1 order by id`,
-    [orgUuid],
+/** A page of the roles of an organization: the built-in ones, which are older than all others, and its own. */
+export function pageOfRoles(database: Database, orgUuid: string, page: Page): Promise<Listed<NamedRow>> {
+  return readList<NamedRow>(
+    database,
+    {
+      name: "access_roles",
+      columns: "id, name",
+      from: "from roles where (org_uuid is null or org_uuid = $1)",
+      params: [orgUuid],
+      id: { sql: "id", type: "integer" },
+      q: ["name"],
+      sort: { name: byText("name"), created_at: createdAt() },
+      order: "created_at",
+      ties: "with",
+    },
+    page,
   );
 }
 

@@ -3,6 +3,8 @@ import type { Caller } from "../../platform/caller.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { dateOf } from "../../platform/clock.ts";
 import type { CallerContext } from "../../platform/context.ts";
+import type { Listed } from "../../platform/db/list.ts";
+import type { Page } from "../../platform/db/paging.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import { errors } from "../../platform/errors.ts";
 import { causedBy, EVENTS } from "../event-catalogue/index.ts";
@@ -48,8 +50,9 @@ export function createRoles({ database, clock, events }: RolesDeps) {
   }
 
   return {
-    /** Roles of the caller's organization. */
-    list: ({ caller }: CallerContext): Promise<store.ListedRole[]> => store.listRoles(database, callerOrg(caller)),
+    /** A page of the roles of the caller's organization. */
+    list: ({ caller }: CallerContext, page: Page): Promise<Listed<NamedRow>> =>
+      store.pageOfRoles(database, callerOrg(caller), page),
     /** The catalogue of permissions. */
     permissions: (): Promise<NamedRow[]> => store.listPermissions(database),
     /**
@@ -137,7 +140,7 @@ export function createRoles({ database, clock, events }: RolesDeps) {
  * @throws {validation_error} for `name`
  */
 function readRoleName(text: string): string {
-  const name = text.normalize("NFKC").trim();
+  const name = store.storedName(text);
   if (name === "") throw errors.validation({ fields: [{ field: "name", code: "required", message: "is required" }] });
   if (controlCharacters.test(name))
     throw errors.validation({

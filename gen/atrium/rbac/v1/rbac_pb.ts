@@ -121,7 +121,7 @@ export const ListRolesRequestSchema: GenMessage<ListRolesRequest> = /*@__PURE__*
  */
 export type ListRolesResponse = Message<"atrium.rbac.v1.ListRolesResponse"> & {
   /**
-   * The roles, by id.
+   * The roles, oldest first.
    *
    * @generated from field: repeated atrium.rbac.v1.Role data = 1;
    */

@@ -211,7 +211,7 @@ func (x *ListRolesRequest) GetSort() string {
 // Roles of an organization.
 type ListRolesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The roles, by id.
+	// The roles, oldest first.
 	Data []*Role `protobuf:"bytes,1,rep,name=data,proto3" json:"data,omitempty"`
 	// How many there are.
 	Total uint32 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`

@@ -142,7 +142,7 @@ class ListRolesResponse(_message.Message):
     """
     @_builtins.property
     def data(self) -> _containers.RepeatedCompositeFieldContainer[Global___Role]:
-        """The roles, by id."""
+        """The roles, oldest first."""
 
     def __init__(
         self,
