@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
+import { holding } from "../support/holding.ts";
 import {
   auditOf,
   elevated,
@@ -94,6 +95,21 @@ describe("a first factor", () => {
     minutes(20);
     expect((await app.call("DELETE", `/api/v1/me/mfa/factors/${id}`, { token })).status).toBe(204);
   });
+});
+
+it("a first code that is sent twice at once asks nobody for a step-up", async () => {
+  const { token, sid } = await signIn(app, await founder(app));
+  const { id, secret } = (await create(token)).body.data as { id: number; secret: string };
+  const held = await holding(app.databaseUrl);
+  await held.run("lock table mfa_factors in access exclusive mode");
+  const second = verify(token, id, codeAt(secret, app.clock.now()));
+  await held.waitedFor();
+  // What the first request commits while the second is between two statements of its check.
+  await held.run("update mfa_factors set status = 'active', activated_at = now() where id = $1", [id]);
+  const at = new Date(app.clock.now());
+  await held.run("update sessions set second_factor_at = $2 where uuid = $1", [sid, at]);
+  await held.commit();
+  expect(outcome(await second)).toBe("404 not_found");
 });
 
 it("every change of factors and recovery codes is mailed to the person and recorded", async () => {
@@ -207,6 +223,8 @@ describe("removal of a member's factors by an administrator", () => {
       token,
       body: { name: "robot", scopes: ["admin"] },
     });
-    expect(outcome(await reset(body.api_key as string, plain.userUuid))).toBe("403 step_up_required");
+    const refused = await reset(body.api_key as string, plain.userUuid);
+    expect(outcome(refused)).toBe("403 step_up_required");
+    expect(refused.body.message).toContain("no key and no service identity");
   });
 });

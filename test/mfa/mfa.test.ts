@@ -155,6 +155,8 @@ describe("the routes of factors", () => {
     app.clock.advance(200_001);
     const answer = await post("/api/v1/me/mfa/factors", { factor_type: "totp" }, again.access_token);
     expect(refused(answer)).toBe("403 step_up_required");
+    // A session without organization cannot step up.
+    expect(answer.body.message).toContain("or sign in again");
     expect(answer.headers.get("www-authenticate")).toContain('error="insufficient_user_authentication"');
     expect(answer.headers.get("www-authenticate")).toContain("max_age=900");
   });
@@ -217,9 +219,13 @@ describe("POST /api/auth/mfa/totp/challenge", () => {
     expect(refused(unknown)).toBe("401 unauthorized");
     const wrong = { mfa_token, code: wrongCode(secret, app.clock.now()) };
     for (let at = 0; at < 5; at++) expect(refused(await post(path, wrong))).toBe("401 unauthorized");
+    const { body: another } = await login();
+    const recovery = await post(path, { mfa_token: another.mfa_token, code: "used-up", recovery: true });
+    expect(refused(recovery)).toBe("401 unauthorized");
+    expect(recovery.body.message).toBe("The recovery code is wrong, used or replaced; take another one.");
     expect({ ...(await post(path, wrong)).body, request_id: "" }).toEqual({ ...unknown.body, request_id: "" });
     const { body: next } = await login();
-    for (let at = 0; at < 5; at++)
+    for (let at = 0; at < 4; at++)
       expect(refused(await post(path, { ...wrong, mfa_token: next.mfa_token }))).toBe("401 unauthorized");
     const { body: last } = await login();
     const blocked = await second.call("POST", path, {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { Answer, TestApp } from "../support/app.ts";
 import { auditOf, founder, outcome, password } from "../support/people.ts";
+import { runSql } from "../support/postgres.ts";
 import { signIn } from "../sessions/support.ts";
 
 let app: TestApp;
@@ -52,6 +53,18 @@ it("a wrong present password counts as a failed step-up, and the sixth locks for
   expect((await change(password)).status).toBe(204);
   const events = await auditOf(app, { token, org }, "user.updated&outcome=failure");
   expect(events.map(({ metadata }) => metadata["code"])).toContain("too_many_attempts");
+});
+
+it("a step-up by password is refused before any try for a person who has none", async () => {
+  const { challenge, token, userUuid } = await somebody();
+  await runSql(app.databaseUrl, "update people set password_hash = null where uuid = $1", [userUuid]);
+  for (let at = 0; at < 6; at++) {
+    const refused = await challenge();
+    expect(outcome(refused)).toBe("400 bad_request");
+    expect(refused.body).toMatchObject({ message: "You have no password.", errors: [{ field: "method" }] });
+  }
+  const byMail = { token, body: { method: "magic_link" } };
+  expect(outcome(await app.call("POST", "/api/auth/step-up/challenge", byMail))).toBe("200");
 });
 
 it("a right present password resets the count, and so does a right step-up", async () => {

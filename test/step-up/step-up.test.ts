@@ -64,6 +64,8 @@ describe("step-up", () => {
     const { challenge_id } = (await challenge("password")).body;
     for (const body of [{}, { challenge_id }, { challenge_id: "x", password }, { challenge_id, code: "1" }])
       expect(outcome(await verify(body))).toBe("400 bad_request");
+    expect((await verify({ challenge_id })).body.message).toContain("send code, token or password,");
+    expect((await verify({ challenge_id, code: "1" })).body.message).toContain("send password.");
     expect(outcome(await verify({ challenge_id: "00000000-0000-4000-8000-000000000000", password }))).toBe(
       "404 not_found",
     );

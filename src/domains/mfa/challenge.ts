@@ -84,7 +84,8 @@ export function createChallenge(
     if (!(await isRight(tx, pending, step))) {
       await attempt.failed();
       await countTokenFailure(tx, hash);
-      return refuse(tx, step, pending, mfaErrors.wrongCode(), info);
+      const wrong = step.recovery === true ? mfaErrors.wrongRecoveryCode() : mfaErrors.wrongCode();
+      return refuse(tx, step, pending, wrong, info);
     }
     if (!(await usePending(tx, hash, now))) throw mfaErrors.badToken();
     await attempt.passed();

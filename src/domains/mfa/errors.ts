@@ -3,6 +3,7 @@ import { defineErrors } from "../../platform/errors.ts";
 /** Errors of second factors, and of attempts that count as failures. */
 export const mfaErrors = defineErrors({
   wrongCode: [401, "unauthorized", "The code is wrong, expired or used; take the one the authenticator shows now."],
+  wrongRecoveryCode: [401, "unauthorized", "The recovery code is wrong, used or replaced; take another one."],
   badToken: [401, "unauthorized", "The mfa_token is not valid, has expired or is used up; sign in again."],
   noFactor: [404, "not_found", "No such factor of yours."],
   notPending: [404, "not_found", "No such factor of yours that waits for its first code."],
@@ -11,7 +12,7 @@ export const mfaErrors = defineErrors({
   proofRequired: [
     403,
     "step_up_required",
-    "Changing factors needs a recent proof of the second factor; step up with a code of it and try again.",
+    "Changing factors needs a recent proof of the second factor; step up with a code of it or sign in again.",
   ],
   freshSignInRequired: [
     403,

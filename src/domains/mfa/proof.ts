@@ -34,8 +34,10 @@ export function createRecentProof({ database, clock, sessions, config }: ProofDe
    */
   async function demandToEnrol(tx: Tx, caller: Caller): Promise<void> {
     const { userUuid, sessionId } = personOf(caller);
+    // In this order: whoever sees a factor, without a lock, also sees the proof that was stored with it.
+    const isProtected = await hasActiveFactor(tx, userUuid);
     const { secondFactor, any } = await sessions.proofs.last(tx, sessionId);
-    if (await hasActiveFactor(tx, userUuid)) {
+    if (isProtected) {
       if (!recent(secondFactor)) throw mfaErrors.proofRequired();
     } else if (!recent(any)) throw mfaErrors.freshSignInRequired();
   }

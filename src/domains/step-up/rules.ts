@@ -28,7 +28,8 @@ export function demandAnswer(method: StepUpMethod, answer: StepUpAnswer): string
     const given = answer[member];
     if (given !== undefined && given !== "") return given;
   }
-  throw missing(MEMBERS[method][0]);
+  const [field] = MEMBERS[method];
+  throw missing(field, field);
 }
 
 /**
@@ -36,7 +37,8 @@ export function demandAnswer(method: StepUpMethod, answer: StepUpAnswer): string
  * @throws {bad_request} when all are missing
  */
 export function demandAnyAnswer({ code, token, password }: StepUpAnswer): void {
-  if ([code, token, password].every((given) => given === undefined || given === "")) throw missing("code");
+  if ([code, token, password].every((given) => given === undefined || given === ""))
+    throw missing("code", "code, token or password, as the method of the challenge asks");
 }
 
 /** How the holder of an elevated token proved who they are (RFC 8176): by the session's sign-in and by the step-up. */
@@ -47,9 +49,9 @@ export function provenBy(caller: Caller, method: StepUpMethod, { recovery }: Ste
   return [...new Set([...(Array.isArray(session) ? (session as string[]) : []), ...added])];
 }
 
-function missing(field: string): ServiceError {
+function missing(field: string, wanted: string): ServiceError {
   return errors.badRequest({
-    message: `The answer to the challenge is missing: send ${field}.`,
+    message: `The answer to the challenge is missing: send ${wanted}.`,
     fields: [{ field, code: "required", message: "is required" }],
   });
 }

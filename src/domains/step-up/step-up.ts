@@ -80,7 +80,7 @@ export function createStepUp(deps: StepUpDeps) {
     /**
      * Issues a challenge bound to the caller's session; with `magic_link` its token is mailed, and it replaces the
      * session's unanswered ones.
-     * @throws {bad_request} for `totp` when the caller has no active factor
+     * @throws {bad_request} for `totp` when the caller has no active factor, for `password` when they have none
      * @throws {too_many_attempts} while the person is locked out
      * @throws {rate_limited} for `magic_link` when the mail budget of the address is used up
      * @throws {unavailable} for `magic_link` when mail is off
@@ -89,6 +89,7 @@ export function createStepUp(deps: StepUpDeps) {
       const { caller } = context;
       const { userUuid, sessionId } = personOf(caller);
       if (method === "totp" && !(await database.transaction((tx) => mfa.isRequired(tx, userUuid)))) throw noFactor();
+      if (method === "password" && !(await people.findPassword(userUuid))?.passwordHash) throw noPassword();
       if (method === "magic_link") people.mails.demandMail();
       const lockout = await lockoutOf(caller);
       if (lockout !== undefined) return refuse(context, "step_up.challenged", lockout, { method });
@@ -164,9 +165,13 @@ export function createStepUp(deps: StepUpDeps) {
 export type StepUp = ReturnType<typeof createStepUp>;
 
 function noFactor(): ServiceError {
-  const message = "totp needs an active factor; use another method or add a factor";
-  return errors.badRequest({
-    message: "You have no active factor.",
-    fields: [{ field: "method", code: "not_allowed", message }],
-  });
+  return unusable("You have no active factor.", "totp needs an active factor; use another method or add a factor");
+}
+
+function noPassword(): ServiceError {
+  return unusable("You have no password.", "password needs a password; use another method or set one by mail");
+}
+
+function unusable(message: string, advice: string): ServiceError {
+  return errors.badRequest({ message, fields: [{ field: "method", code: "not_allowed", message: advice }] });
 }

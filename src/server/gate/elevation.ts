@@ -4,6 +4,8 @@ import { takesCredential } from "./credential.ts";
 import { callerOf } from "./step.ts";
 import type { Step } from "./step.ts";
 
+const NOT_A_PERSON = "This needs a person's elevated token, which no key and no service identity has; sign in.";
+
 /** Refuses tokens that were not elevated by step-up, with 403 `step_up_required`. */
 export const elevation: Step = {
   name: "elevation",
@@ -11,6 +13,7 @@ export const elevation: Step = {
   run(policy, call) {
     const caller = callerOf(call);
     if (policy.ownIdentity && isServiceIdentity(caller)) return;
-    if (!caller.elevated) throw errors.stepUpRequired();
+    if (caller.elevated) return;
+    throw errors.stepUpRequired(caller.userUuid === null ? { message: NOT_A_PERSON } : {});
   },
 };

@@ -208,8 +208,8 @@ export const StepUpService: GenService<{
    * Asks for a challenge, valid for 300 seconds (`magic_link`: 900, and the link
    * is mailed), bound to the session. A new one by `magic_link` replaces those of
    * the session that are unanswered, and counts in the mail limit of the address
-   * (429 `rate_limited`). 400 `bad_request` for an unknown method or `totp`
-   * without an active factor, 429 `too_many_attempts`.
+   * (429 `rate_limited`). 400 `bad_request` for an unknown method, `totp` without
+   * an active factor or `password` without a password, 429 `too_many_attempts`.
    *
    * @generated from rpc atrium.step_up.v1.StepUpService.CreateChallenge
    */

@@ -48,8 +48,8 @@ class StepUpService(Protocol):
         Asks for a challenge, valid for 300 seconds (`magic_link`: 900, and the link
         is mailed), bound to the session. A new one by `magic_link` replaces those of
         the session that are unanswered, and counts in the mail limit of the address
-        (429 `rate_limited`). 400 `bad_request` for an unknown method or `totp`
-        without an active factor, 429 `too_many_attempts`.
+        (429 `rate_limited`). 400 `bad_request` for an unknown method, `totp` without
+        an active factor or `password` without a password, 429 `too_many_attempts`.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -171,8 +171,8 @@ class StepUpServiceClient(ConnectClient):
         Asks for a challenge, valid for 300 seconds (`magic_link`: 900, and the link
         is mailed), bound to the session. A new one by `magic_link` replaces those of
         the session that are unanswered, and counts in the mail limit of the address
-        (429 `rate_limited`). 400 `bad_request` for an unknown method or `totp`
-        without an active factor, 429 `too_many_attempts`.
+        (429 `rate_limited`). 400 `bad_request` for an unknown method, `totp` without
+        an active factor or `password` without a password, 429 `too_many_attempts`.
         """
         return await self.execute_unary(
             request=request,
@@ -252,8 +252,8 @@ class StepUpServiceSync(Protocol):
         Asks for a challenge, valid for 300 seconds (`magic_link`: 900, and the link
         is mailed), bound to the session. A new one by `magic_link` replaces those of
         the session that are unanswered, and counts in the mail limit of the address
-        (429 `rate_limited`). 400 `bad_request` for an unknown method or `totp`
-        without an active factor, 429 `too_many_attempts`.
+        (429 `rate_limited`). 400 `bad_request` for an unknown method, `totp` without
+        an active factor or `password` without a password, 429 `too_many_attempts`.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -373,8 +373,8 @@ class StepUpServiceClientSync(ConnectClientSync):
         Asks for a challenge, valid for 300 seconds (`magic_link`: 900, and the link
         is mailed), bound to the session. A new one by `magic_link` replaces those of
         the session that are unanswered, and counts in the mail limit of the address
-        (429 `rate_limited`). 400 `bad_request` for an unknown method or `totp`
-        without an active factor, 429 `too_many_attempts`.
+        (429 `rate_limited`). 400 `bad_request` for an unknown method, `totp` without
+        an active factor or `password` without a password, 429 `too_many_attempts`.
         """
         return self.execute_unary(
             request=request,

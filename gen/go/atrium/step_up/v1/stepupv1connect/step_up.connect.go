@@ -50,8 +50,8 @@ type StepUpServiceClient interface {
 	// Asks for a challenge, valid for 300 seconds (`magic_link`: 900, and the link
 	// is mailed), bound to the session. A new one by `magic_link` replaces those of
 	// the session that are unanswered, and counts in the mail limit of the address
-	// (429 `rate_limited`). 400 `bad_request` for an unknown method or `totp`
-	// without an active factor, 429 `too_many_attempts`.
+	// (429 `rate_limited`). 400 `bad_request` for an unknown method, `totp` without
+	// an active factor or `password` without a password, 429 `too_many_attempts`.
 	CreateChallenge(context.Context, *v1.CreateChallengeRequest) (*v1.CreateChallengeResponse, error)
 	// Answers a challenge and gets the elevated token: a complete access token,
 	// valid for 900 seconds and no longer than the session, that dies with the
@@ -136,8 +136,8 @@ type StepUpServiceHandler interface {
 	// Asks for a challenge, valid for 300 seconds (`magic_link`: 900, and the link
 	// is mailed), bound to the session. A new one by `magic_link` replaces those of
 	// the session that are unanswered, and counts in the mail limit of the address
-	// (429 `rate_limited`). 400 `bad_request` for an unknown method or `totp`
-	// without an active factor, 429 `too_many_attempts`.
+	// (429 `rate_limited`). 400 `bad_request` for an unknown method, `totp` without
+	// an active factor or `password` without a password, 429 `too_many_attempts`.
 	CreateChallenge(context.Context, *v1.CreateChallengeRequest) (*v1.CreateChallengeResponse, error)
 	// Answers a challenge and gets the elevated token: a complete access token,
 	// valid for 900 seconds and no longer than the session, that dies with the
