@@ -1,12 +1,15 @@
 import { dateOf } from "../../../platform/clock.ts";
 import type { CallerContext } from "../../../platform/context.ts";
+import type { Tx } from "../../../platform/db/types.ts";
 import { newEventId } from "../../../platform/outgoing/delivery.ts";
-import { causedBy } from "../../event-catalogue/index.ts";
+import { causedBy, EVENTS } from "../../event-catalogue/index.ts";
+import { appById } from "../apps/store.ts";
 import type { MarketplaceDeps } from "../deps.ts";
 import { marketplaceErrors } from "../errors.ts";
+import type { Install } from "./entities.ts";
 import { readInstall } from "./read-install.ts";
 import type { InstallView } from "./read-install.ts";
-import { emitChanged, recordInstallEvent } from "./record.ts";
+import { byPublisher, emitChanged, recordInstallEvent } from "./record.ts";
 import { ORGANIZATION_DELETED } from "./rules.ts";
 import { lockInstall } from "./store.ts";
 import { addTimeline } from "./timeline-store.ts";
@@ -18,9 +21,29 @@ const CHANGES = {
 
 /** Suspending and resuming installs, for administrators of the app. */
 export function createSuspension(deps: MarketplaceDeps) {
-  const { database, clock, random, access, organizations, config } = deps;
+  const { database, clock, random, access, events, organizations, config } = deps;
   /** Longest time that the attempts at a notice take. */
   const noticeMs = config.schedule.reduce((sum, wait) => sum + wait * 2, 60_000);
+
+  /** Records the change in the logs of the buyer and of the publisher; the buyer's names nobody of the publisher. */
+  async function record(
+    tx: Tx,
+    context: CallerContext,
+    type: (typeof CHANGES)[keyof typeof CHANGES]["event"],
+    install: Install,
+  ): Promise<void> {
+    const { caller } = context;
+    const isNamed = caller.isPlatformAdmin || caller.orgUuid === install.orgUuid;
+    await recordInstallEvent(deps, tx, type, isNamed ? causedBy(context) : byPublisher, install);
+    const app = await appById(tx.em, install.appId);
+    if (app === null || app.orgUuid === install.orgUuid) return;
+    await events.emit(tx, EVENTS[type], {
+      by: causedBy(context),
+      orgUuid: app.orgUuid,
+      resourceId: install.installId,
+      metadata: { install_id: install.installId, app_id: app.appId },
+    });
+  }
 
   async function change(
     context: CallerContext,
@@ -39,7 +62,7 @@ export function createSuspension(deps: MarketplaceDeps) {
       install[kind]({ kind, eventId: newEventId(random), at, deadline: dateOf(clock, noticeMs) });
       const { entry, event } = CHANGES[kind];
       await addTimeline(tx, installId, at, entry, "by an administrator of the app");
-      await recordInstallEvent(deps, tx, event, causedBy(context), install);
+      await record(tx, context, event, install);
       await emitChanged(tx, installId);
     });
     return readInstall(database, installId, () => true);
