@@ -15,8 +15,18 @@ export interface ProvisioningReport {
 const STATUSES: readonly string[] = ["active", "failed", "deprovisioned"];
 
 /**
+ * A member under its name or its lowerCamelCase name, as in all JSON that clients send (decisions 15.2).
+ * @throws {bad_request} when it is given under both
+ */
+function memberOf(value: Readonly<Record<string, unknown>>, name: string, camelCase: string): unknown {
+  if (!Object.hasOwn(value, camelCase)) return value[name];
+  if (Object.hasOwn(value, name)) throw errors.badRequest({ message: `The body has ${name} and ${camelCase}.` });
+  return value[camelCase];
+}
+
+/**
  * Parses a publisher's report.
- * @throws {bad_request} when the body is not a JSON object
+ * @throws {bad_request} when the body is not a JSON object, or has a member twice
  * @throws {validation_error} when its `status` is unknown
  */
 export function parseReport(body: Uint8Array): ProvisioningReport {
@@ -31,9 +41,13 @@ export function parseReport(body: Uint8Array): ProvisioningReport {
   }
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw errors.badRequest({ message: "The body is not a JSON object." });
-  const { status, endpoint_url: endpoint, message, cloud_target: cloudTarget } = value as Record<string, unknown>;
+  const members = value as Record<string, unknown>;
+  const { status, message } = members;
+  const endpoint = memberOf(members, "endpoint_url", "endpointUrl");
+  const cloudTarget = memberOf(members, "cloud_target", "cloudTarget");
   if (typeof status !== "string" || !STATUSES.includes(status)) {
-    throw errors.validation({ fields: [{ field: "status", code: "in", message: `One of ${STATUSES.join(", ")}.` }] });
+    const rule = { code: "not_allowed", message: `must be one of ${STATUSES.join(", ")}` };
+    throw errors.validation({ fields: [{ field: "status", ...rule }] });
   }
   return {
     status: status as ProvisioningReport["status"],
