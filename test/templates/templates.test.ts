@@ -96,6 +96,9 @@ describe("templates", () => {
     ])
       expect((await app.call("PATCH", path, { token: owner.token, body })).status).toBe(400);
     expect((await app.call("GET", path, { token: owner.token })).body).toMatchObject({ body: "<p>{{a}}</p>" });
+    const repeated = { variables: ["a", "a"] };
+    const patched = await app.call("PATCH", path, { token: owner.token, body: repeated });
+    expect(patched.body.errors).toEqual((await make({ ...valid, ...repeated })).body.errors);
   });
 
   test("a body of a placeholder whose name is too long keeps it as text", async () => {
@@ -161,6 +164,14 @@ describe("rendering", () => {
       });
   });
 
+  test("the format text has a line for each row of a table, and its cells apart", async () => {
+    const row = (cells: string) => `<tr>${cells}</tr>`;
+    const rows = `${row("<th>Item</th><th>Price</th>")}${row("<td>{{item}}</td>\n<td><b>{{price}}</b></td>")}`;
+    const id = await made(`<p>Order</p><table>${rows}</table><p>Thanks</p>`);
+    const { body } = await render({ template_id: id, format: "text", variables: { item: "Boat", price: "12" } });
+    expect(body.text).toBe("Order\n\nItem Price\nBoat 12\n\nThanks");
+  });
+
   test("braces that are no placeholder of the body are text in either format", async () => {
     const id = await made("<p>{{na<b></b>me}} &#123;&#123;who}} {{name}}</p>");
     const variables = { name: "Ada", who: "nobody" };
@@ -213,6 +224,22 @@ describe("the curriculum vitae", () => {
       expect(html).toContain(text);
     expect(html).toMatch(/^<!doctype html>/u);
     expect(html).not.toContain("<script");
+  });
+
+  test("entries and skills that say nothing leave no empty elements", async () => {
+    const { html } = (
+      await generate({
+        personal,
+        experience: [{}, { start: "1842" }],
+        education: [{ year: "" }],
+        skills: ["", "Logic"],
+      })
+    ).body;
+    expect(html).not.toMatch(/<(h2|h3|p|li|ul|div)\b[^>]*>\s*<\/\1>/u);
+    expect(html).toContain("1842");
+    expect(html).toContain("<li>Logic</li>");
+    expect(html).not.toContain("Education");
+    expect((await generate({ personal, skills: [""] })).body.html).not.toContain("Skills");
   });
 
   test("only the name is demanded, and a bad member returns 400 naming it", async () => {

@@ -15,7 +15,7 @@ export function printCv({ personal, experience, education, skills }: GenerateCvR
   const sections = [
     section("Experience", experience.map(position)),
     section("Education", education.map(degree)),
-    section("Skills", skills.length === 0 ? [] : [list(skills)]),
+    section("Skills", [list(skills.filter((skill) => skill !== ""))]),
   ];
   return `<!doctype html>
 <html lang="en">
@@ -46,9 +46,10 @@ function contact(email: string | undefined): string {
   return `\n        <p class="contact"><a href="mailto:${escapeHtml(encodeURI(email))}">${address}</a></p>`;
 }
 
+/** A section of what its entries say; empty when they say nothing. */
 function section(title: string, entries: readonly string[]): string {
-  if (entries.length === 0) return "";
-  return `\n      <section>\n        <h2>${title}</h2>${entries.join("")}\n      </section>`;
+  const text = entries.join("");
+  return text === "" ? "" : `\n      <section>\n        <h2>${title}</h2>${text}\n      </section>`;
 }
 
 function position({ company, role, start, end, description }: CvExperience): string {
@@ -68,13 +69,13 @@ function entry(
 ): string {
   // What stands first is the heading, whichever member it is.
   const [heading, place] = what === undefined || what === "" ? [where, undefined] : [what, where];
-  return `
-        <div class="entry">
-          <h3>${escapeHtml(heading ?? "")}</h3>${line("when", when)}${line("where", place)}${line("what", description)}
-        </div>`;
+  const title = heading === undefined || heading === "" ? "" : `\n        <h3>${escapeHtml(heading)}</h3>`;
+  const lines = `${title}${line("when", when)}${line("where", place)}${line("what", description)}`;
+  return lines === "" ? "" : `\n        <div class="entry">${lines}\n        </div>`;
 }
 
 function list(skills: readonly string[]): string {
+  if (skills.length === 0) return "";
   const items = skills.map((skill) => `\n          <li>${escapeHtml(skill)}</li>`).join("");
   return `\n        <ul class="skills">${items}\n        </ul>`;
 }

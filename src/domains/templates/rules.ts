@@ -17,7 +17,7 @@ export const mayChangeGlobal = (caller: Caller): boolean => caller.isAdmin;
 /** @throws {validation_error} when a text has more bytes than stored texts may have */
 export function checkSize(field: "body" | "value", text: string): void {
   if (Buffer.byteLength(text) > MAX_BODY_BYTES)
-    throw errors.validation({ fields: [{ field, code: "too_long", message: "has at most 262,144 bytes" }] });
+    throw errors.validation({ fields: [{ field, code: "too_long", message: "must have at most 262,144 bytes" }] });
 }
 
 /**
@@ -27,12 +27,12 @@ export function checkSize(field: "body" | "value", text: string): void {
 export function declaredNames(values: readonly unknown[]): string[] {
   const fail = (field: string, code: string, message: string) =>
     errors.validation({ fields: [{ field, code, message }] });
-  if (values.length > MAX_NAMES) throw fail("variables", "too_many", "has at most 200 items");
+  if (values.length > MAX_NAMES) throw fail("variables", "too_many", "must have at most 200 items");
   const names = values.map((value, nth) => {
     if (typeof value !== "string" || !NAME.test(value))
       throw fail(`variables[${nth}]`, "pattern", "must be a name such as first_name");
     return value;
   });
-  if (new Set(names).size < names.length) throw fail("variables", "unique", "must not repeat a name");
+  if (new Set(names).size < names.length) throw fail("variables", "duplicate", "must not repeat an item");
   return names;
 }

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { convert } from "html-to-text";
+import type { FormatCallback } from "html-to-text";
 import { cut } from "./html/index.ts";
 import type { Pieces } from "./html/index.ts";
 
@@ -9,8 +10,15 @@ export const MAX_LEVELS = 500;
 /** The elements of a template are nested too deeply for a conversion to text. */
 export class TooDeep extends Error {}
 
+/** Separates a cell of a table from the one before it. */
+const formatCell: FormatCallback = (element, walk, builder) => {
+  builder.addInline(" ");
+  walk(element.children, builder);
+};
+
 /**
- * A template as plain text. Its placeholders are those of the source: braces that the conversion decodes are text.
+ * A template as plain text, with a line for each row of a table. Its placeholders are those of the source: braces that
+ * the conversion decodes are text.
  * @throws TooDeep when its elements have more than {@link MAX_LEVELS} levels
  */
 export function textOf(source: string): Pieces {
@@ -22,8 +30,11 @@ export function textOf(source: string): Pieces {
   const text = convert(marked, {
     wordwrap: false,
     limits: { maxDepth: MAX_LEVELS, ellipsis: tooDeep },
+    formatters: { cell: formatCell },
     selectors: [
       { selector: "img", format: "skip" },
+      { selector: "tr", format: "block", options: { leadingLineBreaks: 1, trailingLineBreaks: 1 } },
+      ...["td", "th"].map((selector) => ({ selector, format: "cell" })),
       ...["h1", "h2", "h3", "h4", "h5", "h6"].map((selector) => ({ selector, options: { uppercase: false } })),
     ],
   });

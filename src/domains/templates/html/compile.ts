@@ -28,7 +28,8 @@ export class UnsafePlaceholder extends Error {
   constructor(source: string, { name, start }: Pick<Placeholder, "name" | "start">) {
     const lines = source.slice(0, start).split("\n");
     const column = (lines.at(-1) ?? "").length + 1;
-    super(`{{${name}}} in line ${lines.length}, column ${column}, is not in text or in a quoted attribute value.`);
+    const place = `line ${lines.length}, column ${column}`;
+    super(`{{${name}}} in ${place}, is not in text or in a quoted value of an attribute that takes placeholders.`);
     this.name = "UnsafePlaceholder";
   }
 }
