@@ -190,9 +190,9 @@ export const PublisherService: GenService<{
     output: typeof AdminGrantSchema;
   },
   /**
-   * Takes a grant away; a token that shows it stays good until it expires, unless
-   * the app's signing key is rotated. 404 `user_not_found` where there is no
-   * grant.
+   * Takes a grant away. A token that shows it reads as before until it expires or
+   * the app's signing key is rotated, but writes nothing any more: 401
+   * `unauthorized`, until a refresh. 404 `user_not_found` where there is no grant.
    *
    * @generated from rpc atrium.marketplace.v1.PublisherService.RevokeAdmin
    */

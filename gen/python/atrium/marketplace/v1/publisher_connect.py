@@ -148,9 +148,9 @@ class PublisherService(Protocol):
 
     async def revoke_admin(self, request: RevokeAdminRequest, ctx: RequestContext[RevokeAdminRequest, Empty], /) -> Empty:
         """
-        Takes a grant away; a token that shows it stays good until it expires, unless
-        the app's signing key is rotated. 404 `user_not_found` where there is no
-        grant.
+        Takes a grant away. A token that shows it reads as before until it expires or
+        the app's signing key is rotated, but writes nothing any more: 401
+        `unauthorized`, until a refresh. 404 `user_not_found` where there is no grant.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -899,9 +899,9 @@ class PublisherServiceClient(ConnectClient):
         timeout_ms: int | None = None,
     ) -> Empty:
         """
-        Takes a grant away; a token that shows it stays good until it expires, unless
-        the app's signing key is rotated. 404 `user_not_found` where there is no
-        grant.
+        Takes a grant away. A token that shows it reads as before until it expires or
+        the app's signing key is rotated, but writes nothing any more: 401
+        `unauthorized`, until a refresh. 404 `user_not_found` where there is no grant.
         """
         return await self.execute_unary(
             request=request,
@@ -1248,9 +1248,9 @@ class PublisherServiceSync(Protocol):
 
     def revoke_admin(self, request: RevokeAdminRequest, ctx: RequestContext[RevokeAdminRequest, Empty], /) -> Empty:
         """
-        Takes a grant away; a token that shows it stays good until it expires, unless
-        the app's signing key is rotated. 404 `user_not_found` where there is no
-        grant.
+        Takes a grant away. A token that shows it reads as before until it expires or
+        the app's signing key is rotated, but writes nothing any more: 401
+        `unauthorized`, until a refresh. 404 `user_not_found` where there is no grant.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -1997,9 +1997,9 @@ class PublisherServiceClientSync(ConnectClientSync):
         timeout_ms: int | None = None,
     ) -> Empty:
         """
-        Takes a grant away; a token that shows it stays good until it expires, unless
-        the app's signing key is rotated. 404 `user_not_found` where there is no
-        grant.
+        Takes a grant away. A token that shows it reads as before until it expires or
+        the app's signing key is rotated, but writes nothing any more: 401
+        `unauthorized`, until a refresh. 404 `user_not_found` where there is no grant.
         """
         return self.execute_unary(
             request=request,

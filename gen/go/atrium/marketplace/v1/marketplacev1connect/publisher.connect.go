@@ -154,9 +154,9 @@ type PublisherServiceClient interface {
 	// token shows it after the next refresh. 404 `user_not_found`; 409
 	// `grant_exists`.
 	GrantAdmin(context.Context, *v1.GrantAdminRequest) (*v1.AdminGrant, error)
-	// Takes a grant away; a token that shows it stays good until it expires, unless
-	// the app's signing key is rotated. 404 `user_not_found` where there is no
-	// grant.
+	// Takes a grant away. A token that shows it reads as before until it expires or
+	// the app's signing key is rotated, but writes nothing any more: 401
+	// `unauthorized`, until a refresh. 404 `user_not_found` where there is no grant.
 	RevokeAdmin(context.Context, *v1.RevokeAdminRequest) (*emptypb.Empty, error)
 	// Takes an app off the marketplace; its installs live on. 409
 	// `invalid_transition` when it is archived already.
@@ -646,9 +646,9 @@ type PublisherServiceHandler interface {
 	// token shows it after the next refresh. 404 `user_not_found`; 409
 	// `grant_exists`.
 	GrantAdmin(context.Context, *v1.GrantAdminRequest) (*v1.AdminGrant, error)
-	// Takes a grant away; a token that shows it stays good until it expires, unless
-	// the app's signing key is rotated. 404 `user_not_found` where there is no
-	// grant.
+	// Takes a grant away. A token that shows it reads as before until it expires or
+	// the app's signing key is rotated, but writes nothing any more: 401
+	// `unauthorized`, until a refresh. 404 `user_not_found` where there is no grant.
 	RevokeAdmin(context.Context, *v1.RevokeAdminRequest) (*emptypb.Empty, error)
 	// Takes an app off the marketplace; its installs live on. 409
 	// `invalid_transition` when it is archived already.
