@@ -66,6 +66,7 @@ export function createAccount(deps: BillingDeps, providers: Providers, demand: D
           if (ended === undefined) throw billingErrors.subscriptionNotFound();
           return ended;
         }
+        await store.lockPurchaseOf(tx, orgUuid, id);
         const row = await store.markEnding(tx, orgUuid, id, dateOf(clock));
         if (row === undefined) throw billingErrors.subscriptionNotFound();
         await events.emit(tx, EVENTS["subscription.changed"], {

@@ -111,6 +111,7 @@ export function createSubscriptionEnd(
         return;
       }
       await database.background.transaction(async (tx) => {
+        await store.lockPurchaseOf(tx, orgUuid, id);
         const row = await store.markEnding(tx, orgUuid, id, dateOf(clock));
         if (row === undefined) return;
         await events.emit(tx, EVENTS["subscription.changed"], {
