@@ -6,6 +6,7 @@ import { errors } from "../../../platform/errors.ts";
 import { causedBy, EVENTS } from "../../event-catalogue/index.ts";
 import type { BillingDeps } from "../deps.ts";
 import { billingErrors } from "../errors.ts";
+import { personOf } from "../person.ts";
 import { MethodDeclined, UnknownCustomer } from "../providers/index.ts";
 import type { PaymentProvider, Providers } from "../providers/index.ts";
 import { containsCardNumber } from "./raw-number.ts";
@@ -17,11 +18,6 @@ const MAX_CARDS = 50;
 
 /** Stored payment methods of a person in an organization (decisions 10.8). */
 export function createCards({ database, clock, random, events, log }: BillingDeps, providers: Providers) {
-  /** The person whose cards a caller has: themselves, or the maker of a key; undefined for a workload. */
-  function personOf({ userUuid, countsAs }: Caller): string | undefined {
-    return userUuid ?? /^user:(.+)$/u.exec(countsAs ?? "")?.[1];
-  }
-
   /** @throws {forbidden} for a workload */
   function holderOf(caller: Caller): Holder {
     const userUuid = personOf(caller);
@@ -143,13 +139,20 @@ export function createCards({ database, clock, random, events, log }: BillingDep
     },
 
     /**
-     * Deletes a card, here and at the provider; the newest of the others becomes the default.
+     * Deletes a card, at the provider and then here; the newest of the others becomes the default.
      * @throws {card_not_found} when the caller has no such card
-     * @throws {provider_error} when the provider does not detach it; then it is deleted here all the same
+     * @throws {provider_error} when the provider does not detach it; then the card stays
      */
     async remove(context: CallerContext, id: string): Promise<void> {
       const holder = holderOf(context.caller);
-      const card = await context.transaction(async (tx) => {
+      const card = await store.findCard(database, holder, id);
+      if (card === undefined) throw billingErrors.cardNotFound();
+      const customer = await store.customerOf(database, holder, card.provider);
+      if (customer !== undefined) {
+        const provider = await providers.get(card.provider);
+        await providers.call(() => provider.detachMethod(customer, card.externalId));
+      }
+      await context.transaction(async (tx) => {
         await store.lockCards(tx, holder);
         const removed = await store.deleteCard(tx, holder, id);
         if (removed === undefined) throw billingErrors.cardNotFound();
@@ -160,31 +163,29 @@ export function createCards({ database, clock, random, events, log }: BillingDep
           resourceId: id,
           metadata: { last4: removed.last4 },
         });
-        return removed;
       });
-      const customer = await store.customerOf(database, holder, card.provider);
-      if (customer === undefined) return;
-      const provider = await providers.get(card.provider);
-      await providers.call(() => provider.detachMethod(customer, card.externalId));
     },
   };
 }
 
 function readWish(body: Readonly<Record<string, unknown>>): { provider: string; token: string; makeDefault: boolean } {
-  const fail = (field: string, message: string) =>
-    errors.validation({ fields: [{ field, code: "required", message }] });
+  const fail = (field: string, code: string, message: string) =>
+    errors.validation({ fields: [{ field, code, message }] });
   const member = (snake: string, camel: string): unknown => {
     // Both spellings are one member (decisions 15.2).
     if (Object.hasOwn(body, snake) && Object.hasOwn(body, camel))
       throw errors.badRequest({ message: `The member ${snake} is given twice.` });
     return body[snake] ?? body[camel];
   };
-  const provider = body["provider"];
-  const token = member("payment_method_token", "paymentMethodToken");
+  const text = (field: string, value: unknown, max: number): string => {
+    if (value === undefined || value === null || value === "") throw fail(field, "required", "is required");
+    if (typeof value !== "string") throw fail(field, "type", "must be a string");
+    if (value.length > max) throw fail(field, "too_long", `must have at most ${max} characters`);
+    return value;
+  };
+  const provider = text("provider", body["provider"], 64);
+  const token = text("payment_method_token", member("payment_method_token", "paymentMethodToken"), 255);
   const makeDefault = member("make_default", "makeDefault") ?? false;
-  if (typeof provider !== "string" || provider === "") throw fail("provider", "is required, a string");
-  if (typeof token !== "string" || token === "" || token.length > 255)
-    throw fail("payment_method_token", "is required, a string of at most 255 characters");
-  if (typeof makeDefault !== "boolean") throw fail("make_default", "must be true or false");
+  if (typeof makeDefault !== "boolean") throw fail("make_default", "type", "must be true or false");
   return { provider, token, makeDefault };
 }

@@ -34,6 +34,16 @@ export function cardsOf(
   return database.prepared<CardRow>("cards-list", sql, [orgUuid, userUuid, limit]);
 }
 
+/** A card of a person; undefined when there is none. */
+export async function findCard(
+  database: Pick<Database, "prepared">,
+  { orgUuid, userUuid }: Holder,
+  id: string,
+): Promise<CardRow | undefined> {
+  const sql = `select ${columns} from cards where id = $1 and org_uuid = $2 and user_uuid = $3`;
+  return (await database.prepared<CardRow>("card-read", sql, [id, orgUuid, userUuid]))[0];
+}
+
 /** Locks the cards of a person until the transaction ends, none of them included. */
 export async function lockCards(tx: Tx, { orgUuid, userUuid }: Holder): Promise<void> {
   await tx.query("select pg_advisory_xact_lock(hashtextextended('cards ' || $1 || ' ' || $2, 0))", [orgUuid, userUuid]);
