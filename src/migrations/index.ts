@@ -66,6 +66,7 @@ import { customerOrganizations } from "./0090-customer-organizations.ts";
 import { boughtPlans } from "./0092-bought-plans.ts";
 import { endedCloudTargets } from "./0093-ended-cloud-targets.ts";
 import { webhookSteps } from "./0105-webhook-steps.ts";
+import { paddleCustomers } from "./0106-paddle-customers.ts";
 
 /** Every migration of every domain, in the order they run. Append only: a released migration never changes. */
 export const migrations: readonly MigrationObject[] = [
@@ -137,4 +138,5 @@ export const migrations: readonly MigrationObject[] = [
   boughtPlans,
   endedCloudTargets,
   webhookSteps,
+  paddleCustomers,
 ];

@@ -81,17 +81,58 @@ describe("cards", () => {
       });
     for (const [body, status, code] of [
       [{ provider: "paypal", payment_method_token: "x" }, 404, "provider_unknown"],
-      [{ provider: "stripe" }, 400, "validation_error"],
-      [{ provider: 1, payment_method_token: "x" }, 400, "validation_error"],
-      [{ provider: "stripe", payment_method_token: "pm_1", make_default: "yes" }, 400, "validation_error"],
-      [{}, 400, "validation_error"],
     ] as const)
       expect(await add(body)).toMatchObject({ status, body: { code } });
+    const method = { provider: "stripe", payment_method_token: "pm_1" };
+    for (const [body, field, code] of [
+      [{}, "provider", "required"],
+      [{ provider: "stripe" }, "payment_method_token", "required"],
+      [{ ...method, provider: 1 }, "provider", "type"],
+      [{ ...method, payment_method_token: ["pm_1"] }, "payment_method_token", "type"],
+      [{ ...method, payment_method_token: "x".repeat(256) }, "payment_method_token", "too_long"],
+      [{ ...method, make_default: "yes" }, "make_default", "type"],
+    ] as const)
+      expect(await add(body)).toMatchObject({
+        status: 400,
+        body: { code: "validation_error", errors: [{ field, code, message: expect.any(String) }] },
+      });
     world.provider.mode = "broken";
     expect(await add({ provider: "stripe", payment_method_token: "pm_1" })).toMatchObject({
       status: 502,
       body: { code: "provider_error" },
     });
     world.provider.mode = "working";
+  });
+
+  test("an id of a payment method that leaves its path at Paddle returns 422 and is not read", async () => {
+    const [victim, thief] = [await founder(world.app), await founder(world.app)];
+    const { addresses, customers } = world.provider.ledger;
+    for (const [nth, { email }] of [victim, thief].entries()) {
+      customers.add(`ctm_${nth}`);
+      addresses.set(email, { id: `ctm_${nth}`, organization: undefined });
+    }
+    for (const id of [
+      "../../ctm_0/payment-methods/paymtd_1",
+      "paymtd_1/../../ctm_0",
+      "..",
+      "paymtd_1?x=1",
+      "paymtd_é",
+    ]) {
+      const before = world.provider.calls.length;
+      expect(await add({ provider: "paddle", payment_method_token: id }, thief.token), id).toMatchObject({
+        status: 422,
+        body: { code: "card_declined" },
+      });
+      expect(world.provider.calls.slice(before).filter(({ path }) => path.includes("ctm"))).toEqual([]);
+    }
+    expect((await add({ provider: "paddle", payment_method_token: "paymtd_1" }, thief.token)).status).toBe(201);
+    expect(world.provider.calls.at(-1)?.path).toBe("/customers/ctm_1/payment-methods/paymtd_1");
+  });
+
+  test("a card at Paddle of somebody whom Paddle does not know returns 422 and makes no customer", async () => {
+    const { token, email } = await founder(world.app);
+    const body = { provider: "paddle", payment_method_token: "paymtd_none" };
+    expect(await add(body, token)).toMatchObject({ status: 422, body: { code: "card_declined" } });
+    expect(world.provider.ledger.addresses.has(email)).toBe(false);
   });
 });

@@ -62,5 +62,17 @@ test.each([
   const refused = { status: 400, body: { code: "currency_unsupported" } };
   for (let nth = 0; nth < 2; nth++) expect(await checkout(token, quoteId, "stripe")).toMatchObject(refused);
   expect(world.provider.calls).toHaveLength(before);
-  expect(await checkout(token, quoteId, "paddle")).toMatchObject({ status: 200, body: { provider: "paddle" } });
+});
+
+test.each([
+  ["paddle", "kwd", 1_230, "is no currency that it sells in"],
+  ["stripe", "usd", 49, "is less than it charges"],
+])("a checkout at %s of %s %i, which %s, returns 400 currency_unsupported", async (...of) => {
+  const [provider, currency, amount] = of;
+  const { token } = await founder(world.app);
+  const quoteId = await quoted(token, currency, amount);
+  const other = provider === "stripe" ? "paddle" : "stripe";
+  const refused = { status: 400, body: { code: "currency_unsupported" } };
+  for (let nth = 0; nth < 2; nth++) expect(await checkout(token, quoteId, provider)).toMatchObject(refused);
+  expect(await checkout(token, quoteId, other)).toMatchObject({ status: 200, body: { provider: other } });
 });

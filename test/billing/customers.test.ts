@@ -57,6 +57,33 @@ test("a customer whom Stripe has no more, or bound to another currency, keeps no
   expect((await portal(token)).status).toBe(200);
 });
 
+test("the portal is that of the customer whose subscription lives, where there are several", async () => {
+  const { token } = await founder(world.app);
+  const subscription = { product: "Pro", plan: "pro", interval: "month", unit_amount_cents: 500 };
+  const single = { ...subscription, interval: "once" };
+  const shown = async () => {
+    const page = await (await fetch((await portal(token)).body.url as string)).text();
+    return [...page.matchAll(/value="renew (sub_\w+)"/gu)].map(([, id]) => id);
+  };
+  const [first, second] = [await checkedOut(world, token, "stripe"), await priced(single)];
+  const other = await checkedOut(second, token, "stripe");
+  await act(first.url, "pay");
+  world.app.clock.advance(1_000);
+  await act(other.url, "pay");
+  await world.provider.settled();
+  const [lives] = [...world.provider.ledger.subscriptions.keys()].slice(-1);
+  expect(await shown()).toEqual([lives]);
+  await buy(token, await priced({ ...subscription, currency: "eur" }));
+  const [newest = ""] = [...world.provider.ledger.subscriptions.keys()].slice(-1);
+  expect(await shown()).toEqual([newest]);
+  const ended = world.provider.ledger.subscriptions.get(newest);
+  if (ended === undefined) throw new Error("there is no subscription");
+  world.app.clock.advance(1_000);
+  world.provider.acts.cancel(ended, "now");
+  await world.provider.settled();
+  expect(await shown()).toEqual([lives]);
+});
+
 test("who has bought for a single payment at Stripe has a customer portal", async () => {
   const { token } = await founder(world.app);
   expect((await portal(token)).status).toBe(409);

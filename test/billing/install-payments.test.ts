@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { publishApp } from "../matrix/world.ts";
 import { founder } from "../support/people.ts";
 import { runSql } from "../support/postgres.ts";
-import { billingWorld, ofStripe, some, START, stripeEvent } from "./support.ts";
+import { act, billingWorld, bodyOf, ofStripe, some, START, stripeEvent } from "./support.ts";
 import type { BillingWorld } from "./support.ts";
 
 const MONTH = 2_592_000;
@@ -62,4 +62,23 @@ test("an install that was paid once and for all has no end, unless that is paid 
   const charge = { id: `ch_${some()}`, payment_intent: intent };
   expect(await endAfter("charge.refunded", 4, { ...charge, amount_refunded: 1 })).toBeNull();
   expect(await endAfter("charge.refunded", 5, { ...charge, amount_refunded: once.total })).toBe(month);
+});
+
+test.each(["stripe", "paddle"])("what an install costs has the name of its app, with %s", async (provider) => {
+  const [publisher, buyer] = [await founder(world.app), await founder(world.app)];
+  const { appId, slug } = await publishApp(world.app, publisher.token, world.admin);
+  const name = `${"Long names ".repeat(15)}${some()}`;
+  await runSql(world.app.databaseUrl, "update apps set name = $2 where app_id = $1", [appId, name]);
+  const post = (path: string, body: object) => world.app.call("POST", path, { token: buyer.token, body });
+  const { install_id: installId } = (await post(`/api/marketplace/${slug}/install`, {})).body;
+  const { quote_id: quoteId } = (await post("/api/pricing/quote", { install_id: installId })).body;
+  const opened = await post("/api/pricing/checkout-session", { quote_id: quoteId, provider });
+  expect(opened.status).toBe(200);
+  expect(Object.values(bodyOf(world.provider.calls.at(-1))).flatMap((value) => JSON.stringify(value))).toContainEqual(
+    expect.stringContaining(name),
+  );
+  await act(opened.body.url as string, "pay");
+  await world.provider.settled();
+  const history = await world.app.call("GET", "/api/billing/history", { token: buyer.token });
+  expect(history.body.data).toMatchObject([{ description: name, install_id: installId, provider }]);
 });

@@ -1,12 +1,21 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { founder, member } from "../support/people.ts";
-import { billingWorld, bodyOf, checkedOut, ofStripe, paddleEvent, stripeEvent } from "./support.ts";
+import {
+  billingWorld,
+  bodyOf,
+  checkedOut,
+  confirmed,
+  ofPaddle,
+  ofStripe,
+  paddleEvent,
+  stripeEvent,
+} from "./support.ts";
 import type { BillingWorld } from "./support.ts";
 
 let world: BillingWorld;
 beforeAll(async () => {
   world = await billingWorld();
-  for (const known of ["cus_new", "cus_old", "cus_there", "ctm_portal"]) world.provider.ledger.customers.add(known);
+  for (const known of ["cus_new", "cus_old", "cus_there"]) world.provider.ledger.customers.add(known);
 });
 afterAll(() => world.close());
 
@@ -72,24 +81,14 @@ describe("the customer portal", () => {
   });
 
   test("a customer of Paddle alone is known without naming the provider", async () => {
-    const buyer = await founder(world.app);
-    const { session } = await checkedOut(world, buyer.token, "paddle");
-    const subscription = `sub_p${++nth}`;
-    const data = {
-      id: session,
-      customer_id: "ctm_portal",
-      subscription_id: subscription,
-      currency_code: "USD",
-      details: { totals: { grand_total: "1100" } },
-    };
-    const occurred_at = new Date(START * 1_000).toISOString();
-    await paddleEvent(world.app, { event_id: `evt_p${nth}`, event_type: "transaction.completed", occurred_at, data });
+    const buyer = await confirmed(world.app);
+    await checkedOut(world, buyer.token, "paddle");
+    const { customer_id: customer } = bodyOf(world.provider.calls.at(-1));
     expect(await open(buyer.token)).toMatchObject({
       status: 200,
       body: { url: expect.stringContaining(`${world.provider.url}/portal/cpls_`) },
     });
-    expect(world.provider.calls.at(-1)?.path).toBe("/customers/ctm_portal/portal-sessions");
-    expect(bodyOf(world.provider.calls.at(-1))).toEqual({ subscription_ids: [subscription] });
+    expect(world.provider.calls.at(-1)?.path).toBe(`/customers/${String(customer)}/portal-sessions`);
   });
 
   test("refusals come in the documented order", async () => {
@@ -157,5 +156,46 @@ describe("unmatched payments", () => {
     expect(await list("?q=nothing%25")).toMatchObject({ data: [], total: 0 });
     const refused = await world.app.call("GET", "/api/operator/billing/unmatched", { token: buyer.token });
     expect(refused).toMatchObject({ status: 403, body: { code: "forbidden" } });
+  });
+
+  test("the operator sees refunds of no known purchase, until one is known", async () => {
+    world.admin = await world.app.login();
+    const buyer = await founder(world.app);
+    const { session } = await checkedOut(world, buyer.token, "stripe");
+    const intent = `pi_${++nth}`;
+    const object = { id: `ch_${nth}`, payment_intent: intent, currency: "isk", amount_refunded: 30_000 };
+    const stripe = ofStripe("charge.refunded", START + 10, object);
+    const adjustment = { id: `adj_${nth}`, action: "refund", transaction_id: `txn_${nth}`, currency_code: "EUR" };
+    const [approved, pending, reversed] = ["approved", "pending_approval", "reversed"].map((status) =>
+      ofPaddle("adjustment.created", 10, { ...adjustment, status, totals: { total: "250" } }),
+    ) as [{ event_id: string }, object, object];
+    await stripeEvent(world.app, stripe);
+    for (const event of [approved, pending, reversed]) await paddleEvent(world.app, event);
+    const refunds = async () => ({
+      stripe: (await list(`?q=${stripe.id}`)).data as object[],
+      paddle: (await list("?q=adjustment")).data as object[],
+    });
+    const unknown = { reason: "unknown_purchase", received_at: expect.any(String) };
+    expect(await refunds()).toEqual({
+      stripe: [
+        { provider: "stripe", event_id: stripe.id, type: "charge.refunded", amount: 300, currency: "isk", ...unknown },
+      ],
+      paddle: [
+        {
+          provider: "paddle",
+          event_id: approved.event_id,
+          type: "adjustment.created",
+          amount: 250,
+          currency: "eur",
+          ...unknown,
+        },
+      ],
+    });
+    const completed = { id: session, mode: "payment", payment_status: "paid", amount_total: 1_100, currency: "usd" };
+    await stripeEvent(
+      world.app,
+      ofStripe("checkout.session.completed", START + 9, { ...completed, payment_intent: intent }),
+    );
+    expect((await refunds()).stripe).toEqual([]);
   });
 });

@@ -3,7 +3,7 @@ import Stripe from "stripe";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { signatureOf } from "../../src/app/dev/payments/deliver.ts";
 import { founder } from "../support/people.ts";
-import { act, billingWorld, checkedOut } from "./support.ts";
+import { act, billingWorld, checkedOut, confirmed } from "./support.ts";
 import type { BillingWorld } from "./support.ts";
 
 let world: BillingWorld;
@@ -19,7 +19,7 @@ const listed = async (what: string, token: string) =>
 
 describe.each(["stripe", "paddle"] as const)("with %s", (provider) => {
   test("a person pays on the checkout page, lets a renewal fail, renews and ends it in the portal", async () => {
-    const buyer = await founder(world.app);
+    const buyer = await confirmed(world.app);
     const { url } = await checkedOut(world, buyer.token, provider);
     expect(await (await fetch(url)).text()).toContain("Pay $11.00");
     expect(await act(url, "decline")).toContain("declined");
@@ -81,6 +81,25 @@ describe.each(["stripe", "paddle"] as const)("with %s", (provider) => {
     }
     world.provider.mode = "working";
   });
+});
+
+test("a call that a provider refuses says that repeating does not help, and its card stays", async () => {
+  const body = { provider: "stripe", payment_method_token: "pm_kept" };
+  const { token } = await founder(world.app);
+  const added = await world.app.call("POST", "/api/billing/cards", { token, body });
+  const remove = () => world.app.call("DELETE", `/api/billing/cards/${String(added.body.id)}`, { token });
+  const answer = (message: string) => ({
+    status: 502,
+    body: { code: "provider_error", message: expect.stringContaining(message) },
+  });
+  world.provider.mode = "refusing";
+  expect(await remove()).toMatchObject(answer("refused this, and would again"));
+  world.provider.mode = "broken";
+  expect(await remove()).toMatchObject(answer("try again later"));
+  world.provider.mode = "working";
+  expect(await listed("cards", token)).toHaveLength(1);
+  expect((await remove()).status).toBe(204);
+  expect(await listed("cards", token)).toEqual([]);
 });
 
 describe("the payment server", () => {

@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from "node:crypto";
 import Stripe from "stripe";
 import { startApp } from "../support/app.ts";
 import type { Answer, AppOptions, TestApp } from "../support/app.ts";
-import { founder } from "../support/people.ts";
+import { founder, mailsTo } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 import { startPaymentServer } from "../../src/app/dev/payments/server.ts";
 import type { PaymentServer } from "../../src/app/dev/payments/server.ts";
@@ -64,6 +64,16 @@ export async function billingWorld(options: AppOptions = {}): Promise<BillingWor
       await provider.close();
     },
   };
+}
+
+/** Somebody with an organization and a confirmed address. Paddle makes no customer for others; needs no worker. */
+export async function confirmed(app: TestApp): Promise<Somebody> {
+  const buyer = await founder(app);
+  const [mail] = await mailsTo(app, buyer.email);
+  const token = /\/confirm-email#token=([\w-]+)/u.exec(mail?.text ?? "")?.[1];
+  const { status } = await app.call("POST", "/api/auth/email/confirm", { body: { token } });
+  if (status !== 204) throw new Error(`the confirmation answered ${status}`);
+  return buyer;
 }
 
 /** What a call of a provider's API sent: fields of a form, or JSON. */

@@ -41,7 +41,7 @@ export const contentWrites: Readonly<Record<string, (stage: Stage) => Promise<Wr
   "DELETE /api/ops/mcp-servers/{id}": async (stage) => ({ ids: { mcp_server: await mcpServer(stage) } }),
 };
 
-const price = { product: "late", interval: "month", currency: "usd", unit_amount_cents: 1 };
+const price = { product: "late", interval: "month", currency: "usd", unit_amount_cents: 100 };
 
 async function priceId(stage: Stage): Promise<string> {
   return String((await call(stage, "POST", "/api/admin/pricing/prices", price, await stage.app.login()))["price_id"]);

@@ -145,7 +145,7 @@ async function buy(
   org: string,
   call: (method: string, path: string, body?: unknown) => Promise<Record<string, string>>,
 ): Promise<Ids> {
-  const price = { product: "seats", interval: "month", currency: "usd", unit_amount_cents: 1 };
+  const price = { product: "seats", interval: "month", currency: "usd", unit_amount_cents: 100 };
   const made = await app.call("POST", "/api/admin/pricing/prices", { token: await app.login(), body: price });
   const quote = (await call("POST", "/api/pricing/quote", { price_id: made.body.price_id }))["quote_id"] ?? "";
   const token = `pm_${randomBytes(6).toString("hex")}`;

@@ -78,7 +78,7 @@ const bounds: Readonly<Record<string, Bound>> = {
 
   checkouts: { goesWith: "quotes", atMost: "1" },
   provider_links: { goesWith: "quotes", atMost: "the ids of one purchase" },
-  provider_events: { purgedBy: "providerEvents", after: "30 days; those of payments are the record of what was paid" },
+  provider_events: { purgedBy: "providerEvents", after: "30 or 90 days; what was paid or paid back is kept for good" },
   subscriptions: { goesWith: "quotes", atMost: "1" },
   payments: { goesWith: "quotes", atMost: "1 for each period that was paid" },
   reconciliations: { purgedBy: "reconciliations", after: "30 days, and their end" },

@@ -15,6 +15,7 @@ const WITHOUT_CONTEXT: Readonly<
   "src/domains/billing/checkout/store.ts": "read or refusal",
   "src/domains/billing/payments/ending.ts": "background",
   "src/domains/billing/payments/inbox.ts": "background",
+  "src/domains/billing/quotes/tidy.ts": "background",
   "src/domains/billing/reconcile/reconcile.ts": "background",
   "src/domains/invitations/manage.ts": "read or refusal",
   "src/domains/login/bootstrap.ts": "start",

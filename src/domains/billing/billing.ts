@@ -1,5 +1,6 @@
 import { createCards } from "./cards/cards.ts";
 import { createCheckout } from "./checkout/checkout.ts";
+import { createCheckoutEnd } from "./checkout/leaving.ts";
 import type { BillingDeps } from "./deps.ts";
 import { createMeters } from "./meters/meters.ts";
 import { createAccount } from "./payments/account.ts";
@@ -13,6 +14,7 @@ import { createCountryLookup } from "./prices/region.ts";
 import { createPortal } from "./checkout/portal.ts";
 import { createProviders } from "./providers/index.ts";
 import { createQuotes } from "./quotes/quotes.ts";
+import { createQuoteTidy } from "./quotes/tidy.ts";
 import { createReconciliationActivities } from "./reconcile/activities.ts";
 import { createReconciliations } from "./reconcile/reconcile.ts";
 
@@ -30,6 +32,7 @@ export function createBilling(deps: BillingDeps) {
     prices,
     quotes,
     checkout: createCheckout(deps, providers, demand, inbox),
+    checkoutEnd: createCheckoutEnd(providers),
     inbox,
     reconciliations,
     activities: createReconciliationActivities(reconciliations),
@@ -42,7 +45,7 @@ export function createBilling(deps: BillingDeps) {
     cards: createCards(deps, providers),
     meters,
     tidy: {
-      quotes: quotes.tidy,
+      quotes: createQuoteTidy(deps),
       meterEvents: meters.tidy,
       providerEvents: inbox.tidy,
       reconciliations: reconciliations.tidy,

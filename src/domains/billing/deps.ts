@@ -7,6 +7,7 @@ import type { Random } from "../../platform/random.ts";
 import type { Events } from "../event-catalogue/index.ts";
 import type { Marketplace } from "../marketplace/index.ts";
 import type { Organizations } from "../organizations/index.ts";
+import type { People } from "../people/index.ts";
 import type { DemandPermission } from "../rbac/index.ts";
 import type { Keys } from "../signing-keys/index.ts";
 
@@ -20,6 +21,7 @@ export interface BillingDeps {
   keys: { signing: Pick<Keys["signing"], "activeOf"> };
   marketplace: { installs: Pick<Marketplace["installs"], "price" | "paid" | "lockEnded"> };
   organizations: Pick<Organizations, "lockAll" | "planExists" | "setPaidPlans">;
+  people: Pick<People, "confirmedEmail">;
   rbac: { demandPermission: DemandPermission };
   log: Log;
   config: Pick<Config, "stripe" | "paddle"> & {

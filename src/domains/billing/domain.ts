@@ -9,8 +9,11 @@ import type { Events } from "../event-catalogue/index.ts";
 import { INSTALL_ENDED } from "../marketplace/index.ts";
 import type { EndedInstall, Marketplace } from "../marketplace/index.ts";
 import type { Organizations } from "../organizations/index.ts";
+import type { People } from "../people/index.ts";
 import type { Rbac } from "../rbac/index.ts";
 import type { Keys } from "../signing-keys/index.ts";
+import { CHECKOUT_LEFT } from "./checkout/leaving.ts";
+import type { LeftCheckout } from "./checkout/leaving.ts";
 import { CANCEL_RETRY_MS, SUBSCRIPTION_LEFT, SUBSCRIPTIONS_LEFT } from "./payments/ending.ts";
 import type { LeftSubscription, LeftSubscriptions } from "./payments/ending.ts";
 import { LIST_RETRY_MS, REFUND_RECEIVED } from "./payments/refunds.ts";
@@ -25,6 +28,7 @@ type Below = {
   rbac: Rbac;
   marketplace: Marketplace;
   organizations: Organizations;
+  people: People;
 };
 
 /** Asks the providers for events that never came. */
@@ -69,6 +73,11 @@ export const billingDomain = defineDomain("billing", (ground: Ground & Below) =>
       [REFUND_RECEIVED]: {
         handle: (payload: Record<string, unknown>) => billing.refunds.findPayment(payload as unknown as ReceivedRefund),
         retry: LIST_RETRY_MS,
+        concurrency: 1,
+      },
+      [CHECKOUT_LEFT]: {
+        handle: (payload: Record<string, unknown>) => billing.checkoutEnd.close(payload as unknown as LeftCheckout),
+        retry: CANCEL_RETRY_MS,
         concurrency: 1,
       },
       [SUBSCRIPTIONS_LEFT]: {

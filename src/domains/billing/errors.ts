@@ -19,7 +19,7 @@ export const billingErrors = defineErrors({
   unknownCustomer: [
     409,
     "conflict",
-    "The provider does not know this organization; buy something or add a card first.",
+    "The provider has no customer of this organization; buy something or add a card first, with a confirmed email.",
   ],
   sharedCustomer: [
     409,

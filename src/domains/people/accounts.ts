@@ -154,6 +154,9 @@ export function createAccounts({ database, clock, random }: AccountsDeps) {
       await store.lockPerson(tx, userUuid);
     },
 
+    /** The address of a person who has confirmed it; undefined otherwise. */
+    confirmedEmail: (userUuid: string): Promise<string | undefined> => store.confirmedEmail(database, userUuid),
+
     /** What a person's profile shows. */
     profileOf: (userUuid: string): Promise<store.PersonRow | undefined> => store.findPerson(database, userUuid),
 

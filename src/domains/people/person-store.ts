@@ -130,6 +130,12 @@ export async function findPersonByEmail(database: Database, emailKey: string): P
   )[0];
 }
 
+/** The address of a person, where it is confirmed. */
+export async function confirmedEmail(database: Pick<Database, "prepared">, uuid: string): Promise<string | undefined> {
+  const sql = "select email from people where uuid = $1 and email_confirmed_at is not null";
+  return (await database.prepared<{ email: string }>("people-confirmed-email", sql, [uuid]))[0]?.email;
+}
+
 /** Confirms the address of somebody; false when it was confirmed before. */
 export async function confirmEmail(tx: Tx, uuid: string, at: Date): Promise<boolean> {
   const sql = `update people set email_confirmed_at = $2, updated_at = $2, version = version + 1

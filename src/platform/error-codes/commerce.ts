@@ -83,7 +83,7 @@ export const COMMERCE_CODES = {
   currency_unsupported: {
     status: [400],
     meaning: "The price is not sold in this currency.",
-    why: "The price has no such row, ISO 4217 has no such currency, or the provider cannot charge the sum in it.",
+    why: "The price has no such row, ISO 4217 has no such currency, or the provider does not charge the sum in it.",
     remedy: "Use a currency of the price, or the other provider.",
   },
   quote_invalid: {
@@ -120,7 +120,7 @@ export const COMMERCE_CODES = {
     status: [502],
     meaning: "A provider refused or could not be reached.",
     why: "A payment or identity provider answered with an error, or not at all.",
-    remedy: "Try again later; check the provider's status and configuration if it stays.",
+    remedy: "Try again later; the operator's log says why a provider refused, which repeating does not change.",
   },
   signature_invalid: {
     status: [400],

@@ -117,8 +117,9 @@ export const BillingService: GenService<{
     output: typeof CardSchema;
   },
   /**
-   * Deletes a stored payment method, here and at the provider; the newest of the
-   * others becomes the default. 404 `card_not_found`.
+   * Deletes a stored payment method, at the provider and here; the newest of the
+   * others becomes the default. 404 `card_not_found`; 502 `provider_error`, and the
+   * card stays.
    *
    * @generated from rpc atrium.billing.v1.BillingService.DeleteCard
    */
@@ -268,8 +269,8 @@ export const BillingService: GenService<{
   },
   /**
    * Lists payments that granted nothing, because they belong to no purchase or
-   * are not of the quoted sum; newest first. They are kept until they are
-   * matched.
+   * are not of the quoted sum, and refunds of no known purchase; newest first.
+   * They are kept until they are matched.
    *
    * @generated from rpc atrium.billing.v1.BillingService.ListUnmatchedPayments
    */

@@ -230,7 +230,7 @@ export const ListUnmatchedPaymentsResponseSchema: GenMessage<ListUnmatchedPaymen
 
 /**
  * An event of a provider that says that something was paid, which granted
- * nothing.
+ * nothing, or that something was paid back of which no purchase is known.
  *
  * @generated from message atrium.billing.v1.UnmatchedPayment
  */
@@ -257,7 +257,7 @@ export type UnmatchedPayment = Message<"atrium.billing.v1.UnmatchedPayment"> & {
   type: string;
 
   /**
-   * What was paid, in minor units of `currency`.
+   * What was paid, or paid back so far, in minor units of `currency`.
    *
    * @generated from field: double amount = 4;
    */
@@ -278,8 +278,8 @@ export type UnmatchedPayment = Message<"atrium.billing.v1.UnmatchedPayment"> & {
   receivedAt?: Timestamp | undefined;
 
   /**
-   * `unknown_purchase` where no checkout belongs to it, `amount_mismatch` or
-   * `currency_mismatch` where it is not what was quoted.
+   * `unknown_purchase` where no checkout belongs to it, as for every refund;
+   * `amount_mismatch` or `currency_mismatch` where it is not what was quoted.
    *
    * @generated from field: string reason = 7;
    */

@@ -95,6 +95,8 @@ export function createLedger() {
   return {
     checkouts: new Map<string, Checkout>(),
     customers: new Set<string>(),
+    /** Paddle's customers by their emails, each of which has one, with the organization they were made for. */
+    addresses: new Map<string, { id: string; organization: string | undefined }>(),
     /** Payment methods by customer. */
     methods: new Map<string, Set<string>>(),
     subscriptions: new Map<string, Subscription>(),

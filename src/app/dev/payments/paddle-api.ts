@@ -9,8 +9,8 @@ import type { Fields, Rules } from "./strict.ts";
 const TRANSACTION: Rules = {
   "items.#.quantity!": /^[1-9]\d{0,6}$/u,
   "items.#.price.description!": TEXT,
-  "items.#.price.name": TEXT,
-  "items.#.price.product.name!": TEXT,
+  "items.#.price.name": /^.{1,150}$/su,
+  "items.#.price.product.name!": /^.{1,200}$/su,
   "items.#.price.product.tax_category!": /^(?:standard|saas|digital-goods)$/u,
   "items.#.price.unit_price.amount!": /^\d{1,12}$/u,
   "items.#.price.unit_price.currency_code!": /^[A-Z]{3}$/u,
@@ -22,13 +22,26 @@ const TRANSACTION: Rules = {
   "currency_code!": /^[A-Z]{3}$/u,
   collection_mode: /^automatic$/u,
   "custom_data.quote_id": TEXT,
+  customer_id: /^ctm_\w+$/u,
 };
+const CUSTOMER: Rules = { "email!": /^[^@\s]+@[^@\s]+$/u, "custom_data.org_uuid": TEXT };
+/** Currencies in which Paddle sells. */
+const CURRENCIES = new Set(
+  `USD EUR GBP JPY AUD CAD CHF CLP HKD SGD SEK ARS BRL CNY COP CZK DKK HUF ILS INR KRW MXN NOK NZD PEN PLN RUB THB TRY
+  TWD UAH VND ZAR`.split(/\s+/u),
+);
 const LIST = /^(?:after|order_by|per_page)$/u;
 
-const failure = (status: number, code: string, detail: string): ApiAnswer => [
+const failure = (status: number, code: string, detail: string, field?: string): ApiAnswer => [
   status,
   {
-    error: { type: "request_error", code, detail, documentation_url: "https://developer.paddle.com/errors" },
+    error: {
+      type: "request_error",
+      code,
+      detail,
+      documentation_url: "https://developer.paddle.com/errors",
+      ...(field !== undefined && { errors: [{ field, message: detail }] }),
+    },
     meta: { request_id: newId("req") },
   },
 ];
@@ -37,6 +50,9 @@ const found = (status: number, data: object, meta: object = {}): ApiAnswer => [
   { data, meta: { request_id: newId("req"), ...meta } },
 ];
 
+const customDataOf = (organization: string | undefined): object | null =>
+  organization === undefined ? null : { org_uuid: organization };
+
 /** The part of Paddle's API that the service uses. `pages` is the URL under which checkouts are paid. */
 export function createPaddleApi(ledger: Ledger, acts: Acts, pages: () => string) {
   function createTransaction(fields: Fields): ApiAnswer {
@@ -44,11 +60,16 @@ export function createPaddleApi(ledger: Ledger, acts: Acts, pages: () => string)
     const currency = fields.get("currency_code") ?? "";
     if (indexes.some((nth) => fields.get(`items.${nth}.price.unit_price.currency_code`) !== currency))
       return failure(400, "transaction_price_currency_mismatch", "All items must have the transaction's currency.");
+    if (!CURRENCIES.has(currency))
+      return failure(400, "invalid_field", `Paddle does not sell in ${currency}.`, "currency_code");
+    const customer = fields.get("customer_id") ?? null;
+    if (customer !== null && !ledger.customers.has(customer))
+      return failure(404, "not_found", `Customer ${customer} was not found.`);
     const id = newId("txn");
     const checkout: Checkout = {
       id,
       provider: "paddle",
-      customer: null,
+      customer,
       makesCustomer: true,
       items: indexes.map((nth) => ({
         name: fields.get(`items.${nth}.price.product.name`) ?? "",
@@ -64,6 +85,38 @@ export function createPaddleApi(ledger: Ledger, acts: Acts, pages: () => string)
     };
     ledger.checkouts.set(id, checkout);
     return found(201, printTransaction(checkout, id, "ready", { url: `${pages()}/pay/${id}` }));
+  }
+
+  function cancelTransaction(id: string): ApiAnswer {
+    const checkout = ledger.checkouts.get(id);
+    if (checkout === undefined) return failure(404, "not_found", `Transaction ${id} was not found.`);
+    if (checkout.status !== "open") return failure(400, "transaction_immutable", "The transaction cannot be changed.");
+    checkout.status = "left";
+    return found(200, printTransaction(checkout, id, "canceled"));
+  }
+
+  function createCustomer(fields: Fields): ApiAnswer {
+    const email = fields.get("email") ?? "";
+    const known = ledger.addresses.get(email.toLowerCase());
+    if (known !== undefined)
+      return failure(409, "customer_already_exists", `customer email conflicts with customer of id ${known.id}`);
+    const customer = { id: newId("ctm"), organization: fields.get("custom_data.org_uuid") };
+    ledger.addresses.set(email.toLowerCase(), customer);
+    ledger.customers.add(customer.id);
+    return found(201, { id: customer.id, email, custom_data: customDataOf(customer.organization) });
+  }
+
+  function listCustomers(query: URLSearchParams): ApiAnswer {
+    const email = query.get("email") ?? "";
+    const known = ledger.addresses.get(email.toLowerCase());
+    const data = known === undefined ? [] : [{ id: known.id, email, custom_data: customDataOf(known.organization) }];
+    return found(200, data, { pagination: { per_page: 1, next: "", has_more: false, estimated_total: data.length } });
+  }
+
+  function readCustomer(id: string): ApiAnswer {
+    const [email, customer] = [...ledger.addresses].find(([, one]) => one.id === id) ?? [];
+    if (!ledger.customers.has(id)) return failure(404, "not_found", `Customer ${id} was not found.`);
+    return found(200, { id, email, custom_data: customDataOf(customer?.organization) });
   }
 
   function openPortal(customer: string, fields: Fields): ApiAnswer {
@@ -111,12 +164,12 @@ export function createPaddleApi(ledger: Ledger, acts: Acts, pages: () => string)
         return checked(text, TRANSACTION, createTransaction);
       case "GET events":
         return listEvents(query);
+      case "PATCH transactions":
+        return checked(text, { "status!": /^canceled$/u }, () => cancelTransaction(id));
       case "POST customers":
-        return checked(text, { "email!": /^[^@\s]+@[^@\s]+$/u }, (fields) => {
-          const customer = newId("ctm");
-          ledger.customers.add(customer);
-          return found(201, { id: customer, email: fields.get("email") });
-        });
+        return checked(text, CUSTOMER, createCustomer);
+      case "GET customers":
+        return id === "" ? listCustomers(query) : readCustomer(id);
       case "POST customers/portal-sessions":
         return checked(text, { "subscription_ids.#": /^sub_\w+$/u }, (fields) => openPortal(id, fields));
       case "GET customers/payment-methods":

@@ -10,7 +10,7 @@ const time = (seconds: number): string => new Date(seconds * 1000).toISOString()
 export function printTransaction(
   checkout: Checkout,
   id: string,
-  status: "ready" | "completed" | "past_due",
+  status: "ready" | "completed" | "past_due" | "canceled",
   rest: { url?: string; customer?: string; subscription?: Subscription } = {},
 ) {
   const total = String(totalOf(checkout));

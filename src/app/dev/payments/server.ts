@@ -23,8 +23,8 @@ export interface PaymentServerOptions {
   now?: () => number;
 }
 
-/** How the APIs behave: `broken` fails, `garbage` sends no JSON, `flooding` sends 10 MB of headers. */
-export type Mode = "working" | "broken" | "garbage" | "flooding";
+/** How the APIs behave: `broken` fails, `refusing` is closed, `garbage` sends no JSON, `flooding` 10 MB of headers. */
+export type Mode = "working" | "broken" | "refusing" | "garbage" | "flooding";
 
 /** A server that speaks for both payment providers, for development and tests. */
 export interface PaymentServer {
@@ -72,7 +72,9 @@ export async function startPaymentServer(options: PaymentServerOptions): Promise
     const [status, body] =
       state.mode === "broken"
         ? [500, { error: { type: "api_error", code: "internal_error", detail: "broken", message: "broken" } }]
-        : (at.pathname.startsWith("/v1/") ? stripe : paddle)(call);
+        : state.mode === "refusing"
+          ? [403, { error: { type: "request_error", code: "forbidden", detail: "forbidden", message: "forbidden" } }]
+          : (at.pathname.startsWith("/v1/") ? stripe : paddle)(call);
     response.writeHead(status, { "content-type": "application/json" }).end(status === 204 ? "" : JSON.stringify(body));
   }
 

@@ -68,6 +68,9 @@ export function createStripeApi(ledger: Ledger, acts: Acts, now: () => number, p
       return failure(400, "parameter_invalid", "The mode does not fit the prices.", "mode");
     if (expiresAt < now() + 1_800 || expiresAt > now() + 86_400)
       return failure(400, "parameter_invalid", "expires_at must be 30 minutes to 24 hours ahead.", "expires_at");
+    const total = items.reduce((sum, { amount, quantity }) => sum + amount * quantity, 0);
+    if (currency === "usd" && total > 0 && total < 50)
+      return failure(400, "amount_too_small", "The total must be at least $0.50.");
     const [customer, creation] = [fields.get("customer") ?? null, fields.get("customer_creation")];
     if (creation !== undefined && (interval !== null || customer !== null))
       return failure(400, "parameter_invalid", "Only a payment without customer may make one.", "customer_creation");

@@ -21,7 +21,7 @@ export default function Payments() {
   return (
     <Page
       title="Unmatched payments"
-      about="Payments that belong to no purchase, or are not of the quoted sum. They granted nothing."
+      about="Payments that granted nothing: of no purchase, or not of the quoted sum. And refunds of no purchase."
       actions={<Button onClick={() => setAsking(true)}>Reconcile</Button>}
     >
       {workflow !== undefined && (

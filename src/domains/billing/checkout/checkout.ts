@@ -1,4 +1,5 @@
 import { callerOrg } from "../../../platform/caller.ts";
+import type { Caller } from "../../../platform/caller.ts";
 import { dateOf } from "../../../platform/clock.ts";
 import type { CallerContext } from "../../../platform/context.ts";
 import { errors } from "../../../platform/errors.ts";
@@ -6,10 +7,12 @@ import { causedBy, EVENTS } from "../../event-catalogue/index.ts";
 import type { BillingDeps } from "../deps.ts";
 import type { DemandPermission } from "../../rbac/index.ts";
 import { billingErrors } from "../errors.ts";
-import { UnsupportedSum } from "../providers/index.ts";
+import { UnknownCustomer, UnsupportedSum } from "../providers/index.ts";
 import type { ProviderName, Providers } from "../providers/index.ts";
 import type { Inbox } from "../payments/inbox.ts";
 import { pageOf } from "./pages.ts";
+import { createPayers } from "./payer.ts";
+import type { Payer } from "./payer.ts";
 import * as store from "./store.ts";
 import type { Claim, QuoteToPay } from "./store.ts";
 
@@ -50,6 +53,7 @@ export function createCheckout(
   inbox: Pick<Inbox, "match">,
 ) {
   const { database, clock, random, events, config } = deps;
+  const payers = createPayers(deps, providers);
 
   function view(quote: QuoteToPay): CheckoutView | undefined {
     const { provider, sessionId, url, sessionExpiresAt: expiresAt, isCompleted } = quote;
@@ -83,7 +87,7 @@ export function createCheckout(
   }
 
   async function openSession(
-    orgUuid: string,
+    caller: Caller,
     quote: QuoteToPay,
     { provider, expiresAt }: Claim,
     pages: { success: string; cancel: string },
@@ -92,7 +96,6 @@ export function createCheckout(
       quoteId: quote.quoteId,
       // Each attempt is one of its own: what its call sends depends on its time.
       key: `checkout-${random.uuid()}`,
-      customer: await store.customerOf(database, orgUuid, provider),
       description: quote.product ?? "Install",
       currency: quote.currency,
       unitAmount: quote.unitAmountCents,
@@ -105,8 +108,17 @@ export function createCheckout(
     };
     const { openCheckout } = await providers.get(provider);
     const isUnsupported = (error: unknown): boolean => error instanceof UnsupportedSum;
-    return providers
-      .call(() => openCheckout(order), isUnsupported)
+    const isUnknown = (error: unknown): boolean => error instanceof UnknownCustomer;
+    const openAs = async (payer: Payer, passes: (error: unknown) => boolean) => {
+      const session = await providers.call(() => openCheckout({ ...order, customer: payer.customer }), passes);
+      return { session, payer };
+    };
+    const payer = await payers.of(caller, provider);
+    return openAs(payer, (error) => isUnsupported(error) || isUnknown(error))
+      .catch(async (error: unknown) => {
+        if (!isUnknown(error)) throw error;
+        return openAs(await payers.of(caller, provider, payer.customer), isUnsupported);
+      })
       .catch((error: unknown) => {
         throw isUnsupported(error) ? billingErrors.unsupportedSum({ cause: error }) : error;
       });
@@ -125,8 +137,10 @@ export function createCheckout(
     const orgUuid = callerOrg(context.caller);
     const { provider } = claim;
     try {
-      const session = await openSession(orgUuid, quote, claim, pages);
+      const { session, payer } = await openSession(context.caller, quote, claim, pages);
       await context.transaction(async (tx) => {
+        if (payer.customer !== undefined && payer.isNew)
+          await store.putCustomer(tx, orgUuid, provider, payer.customer, dateOf(clock));
         if (!(await store.storeSession(tx, claim, session))) throw errors.unavailable({ retryAfter: 1 });
         // An event of this session may have come before.
         await inbox.match(tx, provider, [session.id]);

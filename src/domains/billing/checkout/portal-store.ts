@@ -3,7 +3,10 @@ import type { ProviderName } from "../providers/index.ts";
 
 type Reader = Pick<Database, "prepared">;
 
-/** Customers at the providers: the organization's, else the person's own. */
+/**
+ * Customers at the providers: the organization's, else the person's own. Where Stripe has several of an organization,
+ * as when their currencies differ, it is the one with the newest subscription that lives.
+ */
 export async function customersOf(
   database: Reader,
   orgUuid: string,
@@ -12,9 +15,19 @@ export async function customersOf(
   const rows = await database.prepared<{ provider: ProviderName; customerId: string }>(
     "billing-customers",
     `select distinct on (provider) provider, customer_id as "customerId" from (
-       select provider, customer_id, 1 as rank from billing_customers where org_uuid = $1
+       select provider, (
+         select customer_id from provider_events e
+         where e.quote_id = s.quote_id and e.provider = s.provider and e.customer_id is not null
+         order by occurred_at desc, event_id desc limit 1) as customer_id, 1 as rank
+       from (
+         select provider, quote_id from subscriptions
+         where org_uuid = $1 and provider = 'stripe' and status <> 'canceled'
+         order by created_at desc, subscription_id limit 1) s
        union all
-       select provider, customer_id, 2 from provider_customers where org_uuid = $1 and user_uuid = $2) as known
+       select provider, customer_id, 2 from billing_customers where org_uuid = $1
+       union all
+       select provider, customer_id, 3 from provider_customers where org_uuid = $1 and user_uuid = $2) as known
+     where customer_id is not null
      order by provider, rank`,
     [orgUuid, userUuid],
   );
@@ -41,15 +54,4 @@ export async function isSharedCustomer(
     [provider, customerId, orgUuid, userUuid],
   );
   return rows.length > 0;
-}
-
-/** The provider's ids of an organization's live subscriptions, newest first. */
-export async function liveSubscriptions(database: Reader, orgUuid: string, provider: ProviderName): Promise<string[]> {
-  const rows = await database.prepared<{ externalId: string }>(
-    "billing-portal-subscriptions",
-    `select external_id as "externalId" from subscriptions
-     where org_uuid = $1 and provider = $2 and status <> 'canceled' order by created_at desc limit 25`,
-    [orgUuid, provider],
-  );
-  return rows.map(({ externalId }) => externalId);
 }

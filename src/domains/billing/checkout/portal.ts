@@ -53,11 +53,10 @@ export function createPortal(
       if (customer === undefined) throw billingErrors.unknownCustomer();
       if (await store.isSharedCustomer(database, name, customer, { orgUuid, userUuid }))
         throw billingErrors.sharedCustomer();
-      const subscriptions = await store.liveSubscriptions(database, orgUuid, name);
       const expiresAt = dateOf(clock, SESSION_MS);
       const isUnknown = (error: unknown): boolean => error instanceof UnknownCustomer;
       const url = await providers
-        .call(() => provider.openPortal(customer, subscriptions, page), isUnknown)
+        .call(() => provider.openPortal(customer, page), isUnknown)
         .catch((error: unknown) => {
           throw isUnknown(error) ? billingErrors.unknownCustomer({ cause: error }) : error;
         });

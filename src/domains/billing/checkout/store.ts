@@ -15,6 +15,22 @@ export async function customerOf(
   return rows[0]?.customerId;
 }
 
+/** Stores the customer that was made for an organization at a provider. */
+export async function putCustomer(
+  tx: Tx,
+  orgUuid: string,
+  provider: ProviderName,
+  customerId: string,
+  at: Date,
+): Promise<void> {
+  await tx.query(
+    `insert into billing_customers (provider, org_uuid, customer_id, seen_at) values ($1, $2, $3, $4)
+     on conflict (provider, org_uuid) do update set customer_id = excluded.customer_id, seen_at = excluded.seen_at
+     where billing_customers.customer_id <> excluded.customer_id`,
+    [provider, orgUuid, customerId, at],
+  );
+}
+
 /** A quote to check out, with its checkout where there is one. */
 export interface QuoteToPay {
   quoteId: string;
@@ -25,6 +41,7 @@ export interface QuoteToPay {
   totalCents: number;
   expiresAt: Date;
   consumedAt: Date | null;
+  /** What is sold, or the app. */
   product: string | null;
   interval: "month" | "year" | "once" | null;
   provider: ProviderName | null;
@@ -47,14 +64,13 @@ export async function findQuote(
     "checkout-quote",
     `select q.quote_id as "quoteId", q.seats, q.currency, q.unit_amount_cents as "unitAmountCents",
        q.tax_cents as "taxCents", q.total_cents as "totalCents", q.expires_at as "expiresAt",
-       q.consumed_at as "consumedAt", p.product, coalesce(q.interval, p.interval) as interval, c.provider,
-       c.session_id as "sessionId", c.url, c.expires_at as "sessionExpiresAt", exists (
+       q.consumed_at as "consumedAt", coalesce(p.product, a.name) as product,
+       coalesce(q.interval, p.interval) as interval, c.provider, c.session_id as "sessionId", c.url,
+       c.expires_at as "sessionExpiresAt", exists (
          select 1 from provider_events e where e.quote_id = q.quote_id and e.type = 'checkout.session.completed'
-       ) as "isCompleted", exists (
-         select 1 from installs i
-         where i.install_id = q.install_id and i.status in ('deprovisioning', 'deprovisioned')
-       ) as "isInstallEnded"
+       ) as "isCompleted", coalesce(i.status in ('deprovisioning', 'deprovisioned'), false) as "isInstallEnded"
      from quotes q left join prices p on p.price_id = q.price_id left join checkouts c on c.quote_id = q.quote_id
+       left join installs i on i.install_id = q.install_id left join apps a on a.app_id = i.app_id
      where q.quote_id = $1 and q.org_uuid = $2`,
     [quoteId, orgUuid],
   );

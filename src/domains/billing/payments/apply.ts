@@ -187,7 +187,8 @@ export function createApply({ clock, random, events, organizations, marketplace,
       const named = all.flatMap(({ customers }) => customers);
       const paying = all.flatMap(({ paid, customers }) => (paid.length === 0 ? [] : customers.slice(-1)));
       nameCustomers(tx, provider, named);
-      storeCustomers(tx, provider, paying);
+      // At Paddle whoever types an email pays as its customer: the organization's is made for its checkout.
+      if (provider === "stripe") storeCustomers(tx, provider, paying);
       const [living] = await Promise.all([locking, announcePayments(tx, payments, known)]);
       const raised =
         orgUuids.length === 0

@@ -13,6 +13,7 @@ export interface Purchase {
   currency: string;
   totalCents: number;
   plan: string | null;
+  /** What is sold, or the app. */
   product: string | null;
   consumedAt: Date | null;
 }
@@ -21,8 +22,10 @@ export interface Purchase {
 export function lockPurchases(tx: Tx, quoteIds: readonly string[]): Promise<Purchase[]> {
   return tx.query<Purchase>(
     `select q.quote_id as "quoteId", q.org_uuid as "orgUuid", q.price_id as "priceId", q.install_id as "installId",
-       q.seats, q.currency, q.total_cents as "totalCents", p.plan, p.product, q.consumed_at as "consumedAt"
+       q.seats, q.currency, q.total_cents as "totalCents", p.plan, coalesce(p.product, a.name) as product,
+       q.consumed_at as "consumedAt"
      from quotes q left join prices p on p.price_id = q.price_id
+       left join installs i on i.install_id = q.install_id left join apps a on a.app_id = i.app_id
      where q.quote_id = any ($1) order by q.org_uuid, q.quote_id for no key update of q`,
     [quoteIds],
   );

@@ -16,6 +16,17 @@ export interface ReceivedEvent {
 const arrayOf = (texts: readonly string[]): string =>
   `{${texts.map((text) => `"${text.replace(/["\\]/gu, "\\$&")}"`).join(",")}}`;
 
+/** Whether a fact is that money came or was paid back: it is listed as unmatched while it belongs to no purchase. */
+function isMoney(fact: Fact): fact is Extract<Fact, { kind: "payment" | "refund" }> {
+  if (fact.kind === "payment") return fact.status === "paid";
+  return fact.kind === "refund" && fact.failed === undefined && fact.amount > 0 && fact.currency !== undefined;
+}
+
+/** The reason why an event `e` of a quote `q` granted nothing: a refund has no sum that was quoted. */
+const mismatch = `case when e.amount is null or e.facts @> '[{"kind": "refund"}]' then null
+  when e.currency <> q.currency then 'currency_mismatch'
+  when e.amount <> q.total_cents then 'amount_mismatch' end`;
+
 /**
  * Keeps events, of which each has another id. With `claim` they are given the quote that one of their ids belongs to,
  * and their other ids are linked to it: who claims applies them too. Returns the quote of each event that was not
@@ -29,19 +40,15 @@ export function insertEvents(
   { claim }: { claim: boolean },
 ): Promise<{ quoteId: string | null }[]> {
   const all = <T>(member: (one: ReceivedEvent) => T): T[] => received.map(member);
-  const paid = received.map(({ event: { facts } }) => {
-    const fact = facts.find((one) => one.kind === "payment" && one.status === "paid");
-    return fact?.kind === "payment" ? fact : undefined;
-  });
+  const money = received.map(({ event: { facts } }) => facts.find(isMoney));
   // An aggregate, which reads the links by their ids: for the first in the order of quotes it would read all of them.
   return tx.query<{ quoteId: string | null }>(
     `with kept as (
        insert into provider_events (provider, event_id, type, occurred_at, received_at, ids, facts, body, amount,
          currency, customer_id, quote_id, reason)
        select $1, e.event_id, e.type, e.occurred_at, $2, e.ids::text[], e.facts, e.body, e.amount, e.currency,
-         e.customer_id, q.quote_id, case when e.amount is null then null when q.quote_id is null then 'unknown_purchase'
-           when e.currency <> q.currency then 'currency_mismatch'
-           when e.amount <> q.total_cents then 'amount_mismatch' end
+         e.customer_id, q.quote_id,
+         case when q.quote_id is not null then ${mismatch} when e.amount is not null then 'unknown_purchase' end
        from unnest($3::text[], $4::text[], $5::timestamptz[], $6::text[], $7::jsonb[], $8::text[], $9::bigint[],
          $10::text[], $11::text[])
          as e (event_id, type, occurred_at, ids, facts, body, amount, currency, customer_id)
@@ -66,8 +73,8 @@ export function insertEvents(
       all(({ event }) => arrayOf(event.ids)),
       all(({ event }) => JSON.stringify(event.facts)),
       all(({ body }) => body),
-      paid.map((fact) => fact?.amount ?? null),
-      paid.map((fact) => fact?.currency ?? null),
+      money.map((fact) => fact?.amount ?? null),
+      money.map((fact) => fact?.currency ?? null),
       all(({ event }) => event.customer ?? null),
       claim,
     ],
@@ -153,10 +160,7 @@ export async function claimEvents(
        select ctid as row, provider from provider_events
        where quote_id is null and ids && array(select external_id from named))
      update provider_events e set (quote_id, reason) = (
-       select q.quote_id, case when e.amount is null then null
-         when e.currency <> q.currency then 'currency_mismatch'
-         when e.amount <> q.total_cents then 'amount_mismatch' end
-       from quotes q where q.quote_id = (
+       select q.quote_id, ${mismatch} from quotes q where q.quote_id = (
          select (array_agg(l.quote_id order by l.quote_id))[1] from provider_links l
          where l.provider = $1 and l.external_id = any (e.ids) and l.quote_id = any (array(select id from claiming))))
      where e.quote_id is null
@@ -268,11 +272,20 @@ export function unclaimedEvents(
   );
 }
 
-/** Deletes a batch of events that belong to no purchase and were received before a time; returns how many. */
-export async function deleteUnmatched(database: Pick<Database, "prepared">, before: Date): Promise<number> {
+/**
+ * Deletes a batch of events that belong to no purchase; returns how many. What says that money came or was paid back is
+ * kept.
+ * @param before when those were received that say nothing about payments
+ * @param statedBefore when the others were received
+ */
+export async function deleteUnmatched(
+  database: Pick<Database, "prepared">,
+  before: Date,
+  statedBefore: Date,
+): Promise<number> {
   const sql = `delete from provider_events where ctid = any (array(
     select ctid from provider_events where quote_id is null and received_at > '-infinity' and received_at < $1
-      and facts = '[]' limit 1000))
+      and reason is null and (facts = '[]' or received_at < $2) limit 1000))
     returning 1 as one`;
-  return (await database.prepared("billing-events-tidy", sql, [before])).length;
+  return (await database.prepared("billing-events-tidy", sql, [before, statedBefore])).length;
 }

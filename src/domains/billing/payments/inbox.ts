@@ -17,6 +17,11 @@ import { announceRefunds } from "./refunds.ts";
 
 /** How long events that say nothing about a payment are kept, milliseconds. */
 const KEPT_MS = 30 * 86_400_000;
+/**
+ * How long events are kept that say something about a payment and belong to no purchase, as those of other products of
+ * the account, milliseconds: longer than a provider lists events, any of which may still link them.
+ */
+const STATED_MS = 90 * 86_400_000;
 /** Events that one run of the background matches. */
 const KEPT_BATCH = 100;
 /** Events that are received together. */
@@ -133,7 +138,7 @@ export function createInbox({ database, clock, log }: BillingDeps, providers: Pr
     /** Payments that granted nothing, newest first. */
     unmatched: (page: Page) => store.unmatchedPayments(database, page),
 
-    tidy: () => store.deleteUnmatched(database.background, dateOf(clock, -KEPT_MS)),
+    tidy: () => store.deleteUnmatched(database.background, dateOf(clock, -KEPT_MS), dateOf(clock, -STATED_MS)),
   };
 }
 

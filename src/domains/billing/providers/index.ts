@@ -2,6 +2,7 @@ import type { Config, Provider } from "../../../platform/config/types.ts";
 import { ServiceError } from "../../../platform/errors.ts";
 import { PROVIDER_ERRORS, PROVIDER_NAMES } from "./provider.ts";
 import type { PaymentProvider, ProviderName } from "./provider.ts";
+import { isRefusal } from "./refusal.ts";
 
 export {
   MethodDeclined,
@@ -72,7 +73,7 @@ export function createProviders({ stripe, paddle }: Pick<Config, "stripe" | "pad
         return await work();
       } catch (error) {
         if (passes(error)) throw error;
-        throw new ServiceError(PROVIDER_ERRORS.failed, { cause: error });
+        throw new ServiceError(PROVIDER_ERRORS[isRefusal(error) ? "refused" : "failed"], { cause: error });
       }
     },
   };

@@ -79,8 +79,10 @@ function subscriptionFacts(data: Unknown): EventFacts {
 function adjustmentFacts(data: Unknown): EventFacts {
   const transaction = textOf(data["transaction_id"]);
   const ids = defined(transaction);
-  const approved = amountOf(objectOf(data["totals"])["total"]);
+  const totals = objectOf(data["totals"]);
+  const approved = amountOf(totals["total"]);
+  const currency = (textOf(data["currency_code"]) ?? textOf(totals["currency_code"]))?.toLowerCase();
   const amount = data["status"] === "reversed" ? 0 : data["status"] === "approved" ? approved : undefined;
   if (transaction === undefined || amount === undefined || data["action"] !== "refund") return { ids, facts: [] };
-  return { ids, facts: [{ kind: "refund", ids, total: textOf(data["id"]), amount }] };
+  return { ids, facts: [{ kind: "refund", ids, total: textOf(data["id"]), amount, currency }] };
 }

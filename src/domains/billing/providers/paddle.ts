@@ -5,15 +5,18 @@ import type { Provider } from "../../../platform/config/types.ts";
 import { objectOf, textOf, timeOf } from "./json.ts";
 import type { Unknown } from "./json.ts";
 import { readPaddleFacts } from "./paddle-facts.ts";
-import { MethodDeclined, TOLERANCE_S, UnknownCustomer, UnknownSubscription } from "./provider.ts";
+import { MethodDeclined, TOLERANCE_S, UnknownCustomer, UnknownSubscription, UnsupportedSum } from "./provider.ts";
 import type { Order, PaymentProvider, ProviderEvent } from "./provider.ts";
+import { isRefusal } from "./refusal.ts";
 
 /** Time for one call, milliseconds: the SDK sets none. */
 const TIMEOUT_MS = 10_000;
 /** Events of one page: the most that Paddle lists. */
 const PER_PAGE = 200;
-/** Subscriptions that Paddle accepts for one session of the portal. */
-const MAX_LINKED = 25;
+/** Characters of the name of a price, at most: fewer than of that of a product. */
+const MAX_PRICE_NAME = 150;
+/** An id of a payment method, as a caller gives it. */
+const METHOD_ID = /^paymtd_\w+$/u;
 
 /** Paddle through its own SDK, and its signature scheme as documented by Paddle. */
 export function createPaddle({ apiKey, webhookSecret, apiBase }: Provider): PaymentProvider {
@@ -25,37 +28,54 @@ export function createPaddle({ apiKey, webhookSecret, apiBase }: Provider): Paym
       ...(apiBase !== undefined && { environment: apiBase.replace(/\/$/u, "") as Environment }),
     }));
 
+  async function isActive(customer: string): Promise<boolean> {
+    try {
+      return (await inTime(sdk().customers.get(customer))).status !== "archived";
+    } catch (error) {
+      if (error instanceof ApiError && error.code === "not_found") return false;
+      throw error;
+    }
+  }
+
   return {
     name: "paddle",
     signatureHeader: "paddle-signature",
 
     async openCheckout(order: Order) {
-      const cycle = order.interval === "once" ? {} : { billingCycle: { interval: order.interval, frequency: 1 } };
-      const item = (name: string, amount: number, quantity: number) => ({
-        quantity,
-        price: {
-          description: name,
-          name,
-          product: { name, taxCategory: "standard" as const },
-          unitPrice: { amount: String(amount), currencyCode: order.currency.toUpperCase() as CurrencyCode },
-          // The quote says the tax: nothing is added to it.
-          taxMode: "internal" as const,
-          quantity: { minimum: 1, maximum: 1_000_000 },
-          ...cycle,
-        },
-      });
-      const transaction = await inTime(
-        sdk().transactions.create({
-          items: [
-            item(order.description, order.unitAmount, order.seats),
-            ...(order.tax === 0 ? [] : [item("Tax", order.tax, 1)]),
-          ],
-          currencyCode: order.currency.toUpperCase() as CurrencyCode,
-          collectionMode: "automatic",
-          customData: { quote_id: order.quoteId },
-        }),
-      );
-      return { id: transaction.id, url: transaction.checkout?.url ?? null };
+      const payer = order.customer === undefined ? {} : { customerId: order.customer };
+      try {
+        const { id, checkout } = await inTime(sdk().transactions.create({ ...transactionOf(order), ...payer }));
+        return { id, url: checkout?.url ?? null };
+      } catch (error) {
+        if (isUnsupported(error)) throw new UnsupportedSum("Paddle does not charge this sum", { cause: error });
+        // Which code stands for a customer that is gone or archived is not documented.
+        if (order.customer === undefined || !isRefusal(error) || (await isActive(order.customer))) throw error;
+        throw new UnknownCustomer("Paddle has no such customer", { cause: error });
+      }
+    },
+
+    async closeCheckout(externalId) {
+      try {
+        await inTime(sdk().transactions.update(externalId, { status: "canceled" }));
+      } catch (error) {
+        // One that is paid or canceled cannot be changed.
+        const isOver = error instanceof ApiError && /^not_found$|^transaction_/u.test(error.code);
+        if (!isOver) throw error;
+      }
+    },
+
+    // Whoever types an email at a checkout without customer pays as the customer of that email.
+    async customerFor(orgUuid, email) {
+      try {
+        return (await inTime(sdk().customers.create({ email, customData: { org_uuid: orgUuid } }))).id;
+      } catch (error) {
+        const known = customerIn(error);
+        // The checkout says what else is wrong, such as the key: an address that Paddle does not take keeps nobody out.
+        if (known === undefined && isRefusal(error)) return undefined;
+        if (known === undefined) throw error;
+        const { customData } = await inTime(sdk().customers.get(known));
+        return objectOf(customData)["org_uuid"] === orgUuid ? known : undefined;
+      }
     },
 
     async cancelSubscription(externalId) {
@@ -68,20 +88,22 @@ export function createPaddle({ apiKey, webhookSecret, apiBase }: Provider): Paym
       }
     },
 
+    // A new customer has no method to attach, and would take the email that the organization's may need.
     async createCustomer(email) {
       if (email === null) throw new MethodDeclined("Paddle needs the email of a customer");
-      try {
-        return (await inTime(sdk().customers.create({ email }))).id;
-      } catch (error) {
-        // A customer of this email exists: Paddle names it in the error.
-        const known = error instanceof ApiError ? /ctm_[a-z0-9]+/u.exec(error.detail)?.[0] : undefined;
-        if (known === undefined) throw error;
-        return known;
-      }
+      const [known] = await inTime(
+        sdk()
+          .customers.list({ email: [email], perPage: 1 })
+          .next(),
+      );
+      if (known === undefined) throw new MethodDeclined("Paddle has no customer of this email");
+      return known.id;
     },
 
     // Paddle stores a method when it is paid with; what is attached here is one that the customer has.
     async attachMethod(customer, token) {
+      // The SDK puts the id into the path as it is: another text would read something else.
+      if (!METHOD_ID.test(token)) throw new MethodDeclined("the id is none of a payment method");
       try {
         const { id, card } = await inTime(sdk().paymentMethods.get(customer, token));
         if (card === null) throw new MethodDeclined("the payment method is no card");
@@ -102,9 +124,9 @@ export function createPaddle({ apiKey, webhookSecret, apiBase }: Provider): Paym
       }
     },
 
-    async openPortal(customer, subscriptions) {
+    async openPortal(customer) {
       try {
-        const session = await inTime(sdk().customerPortalSessions.create(customer, subscriptions.slice(0, MAX_LINKED)));
+        const session = await inTime(sdk().customerPortalSessions.create(customer, []));
         return session.urls.general.overview;
       } catch (error) {
         if (error instanceof ApiError && error.code === "not_found")
@@ -146,6 +168,42 @@ export function createPaddle({ apiKey, webhookSecret, apiBase }: Provider): Paym
     },
   };
 }
+
+/** What Paddle is told of a checkout, without who pays. */
+function transactionOf(order: Order) {
+  const currencyCode = order.currency.toUpperCase() as CurrencyCode;
+  const cycle = order.interval === "once" ? {} : { billingCycle: { interval: order.interval, frequency: 1 } };
+  const item = (name: string, amount: number, quantity: number) => ({
+    quantity,
+    price: {
+      description: name,
+      name: [...name].slice(0, MAX_PRICE_NAME).join(""),
+      product: { name, taxCategory: "standard" as const },
+      unitPrice: { amount: String(amount), currencyCode },
+      // The quote says the tax: nothing is added to it.
+      taxMode: "internal" as const,
+      quantity: { minimum: 1, maximum: 1_000_000 },
+      ...cycle,
+    },
+  });
+  return {
+    items: [
+      item(order.description, order.unitAmount, order.seats),
+      ...(order.tax === 0 ? [] : [item("Tax", order.tax, 1)]),
+    ],
+    currencyCode,
+    collectionMode: "automatic" as const,
+    customData: { quote_id: order.quoteId },
+  };
+}
+
+/** The customer of an email for which there cannot be another: Paddle names it in the error. */
+const customerIn = (error: unknown): string | undefined =>
+  error instanceof ApiError ? /ctm_[a-z0-9]+/u.exec(error.detail)?.[0] : undefined;
+
+/** Whether Paddle does not sell in the currency of a transaction. */
+const isUnsupported = (error: unknown): boolean =>
+  error instanceof ApiError && error.errors?.some(({ field }) => /\bcurrency_code$/u.test(field)) === true;
 
 /** Whether one of the `h1` signatures of a header is right, and its time at most 300 s off. */
 function isSigned(body: Buffer, header: string, secret: string, nowMs: number): boolean {

@@ -60,6 +60,8 @@ export type Fact =
       /** Id of the object of which `amount` is the total so far; absent in facts of older events. */
       total?: string | undefined;
       amount: number;
+      /** Absent in facts of older events. */
+      currency?: string | undefined;
       /** Id of a refund that failed after it was counted: `amount` is its sum, and is taken off the total. */
       failed?: string | undefined;
     }
@@ -126,14 +128,26 @@ export interface PaymentProvider {
   /**
    * Opens a checkout.
    * @throws UnsupportedSum when the provider cannot charge what is to be paid
+   * @throws UnknownCustomer when there is no such customer any more; Stripe makes a new one instead
    */
   openCheckout(order: Order): Promise<{ id: string; url: string | null }>;
+  /** Makes a checkout that nobody has paid one that nobody can pay; one that is paid or unknown is no error. */
+  closeCheckout(externalId: string): Promise<void>;
+  /**
+   * The customer of an organization, made before its first checkout where others could pay as it otherwise. Undefined
+   * where the payment makes one that nobody else can name, and where the address is another customer's.
+   * @param email an address that was confirmed
+   */
+  customerFor(orgUuid: string, email: string): Promise<string | undefined>;
   /**
    * Ends a subscription with its paid period.
    * @throws UnknownSubscription when there is no such subscription any more
    */
   cancelSubscription(externalId: string): Promise<void>;
-  /** A customer for a person in an organization. */
+  /**
+   * A customer for a person in an organization.
+   * @throws MethodDeclined when there cannot be one with a payment method
+   */
   createCustomer(email: string | null, key: string): Promise<string>;
   /**
    * Attaches a payment method to a customer.
@@ -145,10 +159,9 @@ export interface PaymentProvider {
   detachMethod(customerId: string, externalId: string): Promise<void>;
   /**
    * Opens a session of the customer portal.
-   * @param subscriptions the provider's ids of what the customer may change there
    * @throws UnknownCustomer when there is no such customer any more
    */
-  openPortal(customerId: string, subscriptions: readonly string[], returnUrl: string): Promise<string>;
+  openPortal(customerId: string, returnUrl: string): Promise<string>;
   /**
    * A page of the events of a period that may say something about payments, in an order of the provider's.
    * @param position where the page begins, as the page before it returned; null at the first
@@ -176,5 +189,10 @@ export const PROVIDER_ERRORS = {
   unknown: [404, "provider_unknown", "There is no such payment provider; use stripe or paddle."],
   notConfigured: [503, "provider_not_configured", "This payment provider is not configured in this installation."],
   failed: [502, "provider_error", "The payment provider did not do this; try again later."],
+  refused: [
+    502,
+    "provider_error",
+    "The payment provider refused this, and would again; ask the operator, whose log says why.",
+  ],
   signatureInvalid: [400, "signature_invalid", "The signature is missing or wrong, or its time is off."],
 } as const satisfies Record<string, ErrorRow>;

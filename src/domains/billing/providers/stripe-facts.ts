@@ -158,8 +158,9 @@ function subscriptionFacts(data: Unknown, isDeleted: boolean): EventFacts {
 function refundFacts(data: Unknown): EventFacts {
   const charge = textOf(data["id"]);
   const ids = defined(charge, idOf(data["payment_intent"]), idOf(data["invoice"]));
-  const amount = minorOf(data["amount_refunded"], data);
-  return amount === undefined ? { ids, facts: [] } : { ids, facts: [{ kind: "refund", ids, total: charge, amount }] };
+  const [amount, currency] = [minorOf(data["amount_refunded"], data), textOf(data["currency"])];
+  if (amount === undefined) return { ids, facts: [] };
+  return { ids, facts: [{ kind: "refund", ids, total: charge, amount, currency }] };
 }
 
 /** A refund that failed or was canceled is taken off the total of its charge; in other states it says nothing new. */

@@ -1,7 +1,7 @@
 import Stripe from "stripe";
 import type { Provider } from "../../../platform/config/types.ts";
-import { idOf, objectOf } from "./json.ts";
-import { MethodDeclined, TOLERANCE_S, UnknownCustomer, UnknownSubscription } from "./provider.ts";
+import { idOf, objectOf, secondsOf, textOf } from "./json.ts";
+import { MethodDeclined, TOLERANCE_S, UnknownCustomer, UnknownSubscription, UnsupportedSum } from "./provider.ts";
 import type { Order, PaymentProvider, ProviderEvent, StoredMethod } from "./provider.ts";
 import { toStripe } from "./stripe-amounts.ts";
 import { readStripeFacts, STRIPE_TYPES } from "./stripe-facts.ts";
@@ -25,15 +25,26 @@ export function createStripe({ apiKey, webhookSecret, apiBase }: Provider): Paym
       const open = (payer: { customer: string } | typeof anew, idempotencyKey: string) =>
         sdk().checkout.sessions.create({ ...session, ...payer }, { idempotencyKey });
       const { customer, key } = order;
-      const { id, url } = await (customer === undefined
-        ? open(anew, key)
-        : open({ customer }, key).catch((error: unknown) => {
-            // The customer may be gone, or bound to another currency by a subscription: then there is a new one.
-            if (!(error instanceof Stripe.errors.StripeInvalidRequestError)) throw error;
-            return open(anew, `${key}-anew`);
-          }));
-      return { id, url };
+      try {
+        const { id, url } = await (customer === undefined
+          ? open(anew, key)
+          : open({ customer }, key).catch((error: unknown) => {
+              // The customer may be gone, or bound to another currency by a subscription: then there is a new one.
+              if (!(error instanceof Stripe.errors.StripeInvalidRequestError)) throw error;
+              return open(anew, `${key}-anew`);
+            }));
+        return { id, url };
+      } catch (error) {
+        if (isUnsupported(error)) throw new UnsupportedSum("Stripe does not charge this sum", { cause: error });
+        throw error;
+      }
     },
+
+    // A session ends by itself.
+    closeCheckout: () => Promise.resolve(),
+
+    // A session without customer makes one of its own, whatever email is typed.
+    customerFor: () => Promise.resolve(undefined),
 
     async cancelSubscription(externalId) {
       try {
@@ -59,7 +70,7 @@ export function createStripe({ apiKey, webhookSecret, apiBase }: Provider): Paym
       }
     },
 
-    async openPortal(customer, _subscriptions, returnUrl) {
+    async openPortal(customer, returnUrl) {
       try {
         return (await sdk().billingPortal.sessions.create({ customer, return_url: returnUrl })).url;
       } catch (error) {
@@ -154,6 +165,11 @@ const isMissing = (error: unknown, param?: string): boolean =>
   error.code === "resource_missing" &&
   (param === undefined || error.param === param);
 
+/** Whether Stripe does not charge so little or so much, or not in the currency. */
+const isUnsupported = (error: unknown): boolean =>
+  error instanceof Stripe.errors.StripeInvalidRequestError &&
+  (error.code === "amount_too_small" || error.code === "amount_too_large" || /\bcurrency\]?$/u.test(error.param ?? ""));
+
 async function attach(stripe: Stripe, customer: string, token: string): Promise<StoredMethod> {
   try {
     const method = token.startsWith("tok_")
@@ -172,9 +188,9 @@ async function attach(stripe: Stripe, customer: string, token: string): Promise<
 }
 
 function toEvent(event: Stripe.Event): ProviderEvent | undefined {
-  if (typeof event.id !== "string" || typeof event.type !== "string" || typeof event.created !== "number")
-    return undefined;
-  const said = readStripeFacts(event.type, event.data.object);
+  const [eventId, type, at] = [textOf(event.id), textOf(event.type), secondsOf(event.created)];
+  if (eventId === undefined || type === undefined || at === undefined) return undefined;
+  const said = readStripeFacts(type, event.data.object);
   const customer = idOf(objectOf(event.data.object)["customer"]);
-  return { eventId: event.id, type: event.type, occurredAt: new Date(event.created * 1000), ...said, customer };
+  return { eventId, type, occurredAt: new Date(at), ...said, customer };
 }

@@ -1,5 +1,4 @@
 import { callerOrg } from "../../../platform/caller.ts";
-import { dateOf } from "../../../platform/clock.ts";
 import type { CallerContext } from "../../../platform/context.ts";
 import type { SigningKey } from "../../../platform/crypto/jwk.ts";
 import { signJwt } from "../../../platform/crypto/jwt.ts";
@@ -12,13 +11,11 @@ import { amountsOf } from "../prices/amounts.ts";
 import type { Amounts } from "../prices/amounts.ts";
 import type { PriceInRegion } from "../prices/choice.ts";
 import type { Prices } from "../prices/prices.ts";
-import { deleteExpiredQuotes, insertQuotes } from "./store.ts";
+import { insertQuotes } from "./store.ts";
 import type { QuoteRow } from "./store.ts";
 
 /** Header `typ` of quotes, so that none is accepted as a bearer token (decisions 10.4). */
 const TOKEN_TYPE = "atrium-quote+jwt";
-/** How long quotes that nobody paid are kept after their end, milliseconds. */
-const KEPT_MS = 30 * 86_400_000;
 /** Maximum number of quotes that one transaction stores. */
 const MAX_BATCH = 50;
 /** Number of organizations whose last key is remembered. */
@@ -120,8 +117,6 @@ export function createQuotes(deps: BillingDeps, prices: Pick<Prices, "workOut" |
       };
       return { quote, token: await store(context, quote) };
     },
-
-    tidy: () => deleteExpiredQuotes(database.background, dateOf(clock, -KEPT_MS)),
   };
 }
 

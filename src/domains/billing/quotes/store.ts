@@ -1,4 +1,5 @@
-import type { Database, Tx } from "../../../platform/db/types.ts";
+import type { Tx } from "../../../platform/db/types.ts";
+import type { LeftCheckout } from "../checkout/leaving.ts";
 
 /** A quote. */
 export interface QuoteRow {
@@ -52,17 +53,24 @@ export function insertQuotes(tx: Tx, quotes: readonly QuoteRow[]): void {
 
 /**
  * Deletes a batch of quotes that expired before a time, of which no payment knows, with their checkouts; returns how
- * many.
+ * many, and the checkouts that do not end by themselves.
  */
-export async function deleteExpiredQuotes(database: Pick<Database, "prepared">, before: Date): Promise<number> {
-  const sql = `with old as (
-      select quote_id from quotes q where consumed_at is null and expires_at < $1
-        and not exists (select 1 from provider_events e where e.quote_id = q.quote_id)
-        and not exists (select 1 from payments p where p.quote_id = q.quote_id)
-        and not exists (select 1 from subscriptions s where s.quote_id = q.quote_id)
-      limit 1000 for update skip locked),
-    links as (delete from provider_links where quote_id in (select quote_id from old)),
-    sessions as (delete from checkouts where quote_id in (select quote_id from old))
-    delete from quotes where quote_id in (select quote_id from old) returning 1 as one`;
-  return (await database.prepared("quotes-tidy", sql, [before])).length;
+export async function deleteExpiredQuotes(tx: Tx, before: Date): Promise<{ count: number; left: LeftCheckout[] }> {
+  const [row] = await tx.query<{ count: number; left: LeftCheckout[] }>(
+    `with old as (
+       select quote_id from quotes q where consumed_at is null and expires_at < $1
+         and not exists (select 1 from provider_events e where e.quote_id = q.quote_id)
+         and not exists (select 1 from payments p where p.quote_id = q.quote_id)
+         and not exists (select 1 from subscriptions s where s.quote_id = q.quote_id)
+       limit 1000 for update skip locked),
+     links as (delete from provider_links where quote_id in (select quote_id from old)),
+     sessions as (
+       delete from checkouts where quote_id in (select quote_id from old) returning provider, session_id),
+     gone as (delete from quotes where quote_id in (select quote_id from old) returning 1)
+     select (select count(*)::int from gone) as count, coalesce((
+       select json_agg(json_build_object('provider', provider, 'session', session_id)) from sessions
+       where provider = 'paddle' and session_id is not null), '[]') as left`,
+    [before],
+  );
+  return row ?? { count: 0, left: [] };
 }

@@ -409,7 +409,7 @@ func (x *ListUnmatchedPaymentsResponse) GetTotalIsEstimate() bool {
 }
 
 // An event of a provider that says that something was paid, which granted
-// nothing.
+// nothing, or that something was paid back of which no purchase is known.
 type UnmatchedPayment struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// `stripe` or `paddle`.
@@ -418,14 +418,14 @@ type UnmatchedPayment struct {
 	EventId string `protobuf:"bytes,2,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
 	// The provider's type of the event.
 	Type string `protobuf:"bytes,3,opt,name=type,proto3" json:"type,omitempty"`
-	// What was paid, in minor units of `currency`.
+	// What was paid, or paid back so far, in minor units of `currency`.
 	Amount float64 `protobuf:"fixed64,4,opt,name=amount,proto3" json:"amount,omitempty"`
 	// ISO 4217 code, lower case.
 	Currency string `protobuf:"bytes,5,opt,name=currency,proto3" json:"currency,omitempty"`
 	// When the event came.
 	ReceivedAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=received_at,json=receivedAt,proto3" json:"received_at,omitempty"`
-	// `unknown_purchase` where no checkout belongs to it, `amount_mismatch` or
-	// `currency_mismatch` where it is not what was quoted.
+	// `unknown_purchase` where no checkout belongs to it, as for every refund;
+	// `amount_mismatch` or `currency_mismatch` where it is not what was quoted.
 	Reason        string `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -102,8 +102,9 @@ class BillingService(Protocol):
 
     async def delete_card(self, request: DeleteCardRequest, ctx: RequestContext[DeleteCardRequest, Empty], /) -> Empty:
         """
-        Deletes a stored payment method, here and at the provider; the newest of the
-        others becomes the default. 404 `card_not_found`.
+        Deletes a stored payment method, at the provider and here; the newest of the
+        others becomes the default. 404 `card_not_found`; 502 `provider_error`, and the
+        card stays.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -197,8 +198,8 @@ class BillingService(Protocol):
     async def list_unmatched_payments(self, request: ListUnmatchedPaymentsRequest, ctx: RequestContext[ListUnmatchedPaymentsRequest, ListUnmatchedPaymentsResponse], /) -> ListUnmatchedPaymentsResponse:
         """
         Lists payments that granted nothing, because they belong to no purchase or
-        are not of the quoted sum; newest first. They are kept until they are
-        matched.
+        are not of the quoted sum, and refunds of no known purchase; newest first.
+        They are kept until they are matched.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -705,8 +706,9 @@ class BillingServiceClient(ConnectClient):
         timeout_ms: int | None = None,
     ) -> Empty:
         """
-        Deletes a stored payment method, here and at the provider; the newest of the
-        others becomes the default. 404 `card_not_found`.
+        Deletes a stored payment method, at the provider and here; the newest of the
+        others becomes the default. 404 `card_not_found`; 502 `provider_error`, and the
+        card stays.
         """
         return await self.execute_unary(
             request=request,
@@ -1049,8 +1051,8 @@ class BillingServiceClient(ConnectClient):
     ) -> ListUnmatchedPaymentsResponse:
         """
         Lists payments that granted nothing, because they belong to no purchase or
-        are not of the quoted sum; newest first. They are kept until they are
-        matched.
+        are not of the quoted sum, and refunds of no known purchase; newest first.
+        They are kept until they are matched.
         """
         return await self.execute_unary(
             request=request,
@@ -1154,8 +1156,9 @@ class BillingServiceSync(Protocol):
 
     def delete_card(self, request: DeleteCardRequest, ctx: RequestContext[DeleteCardRequest, Empty], /) -> Empty:
         """
-        Deletes a stored payment method, here and at the provider; the newest of the
-        others becomes the default. 404 `card_not_found`.
+        Deletes a stored payment method, at the provider and here; the newest of the
+        others becomes the default. 404 `card_not_found`; 502 `provider_error`, and the
+        card stays.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -1249,8 +1252,8 @@ class BillingServiceSync(Protocol):
     def list_unmatched_payments(self, request: ListUnmatchedPaymentsRequest, ctx: RequestContext[ListUnmatchedPaymentsRequest, ListUnmatchedPaymentsResponse], /) -> ListUnmatchedPaymentsResponse:
         """
         Lists payments that granted nothing, because they belong to no purchase or
-        are not of the quoted sum; newest first. They are kept until they are
-        matched.
+        are not of the quoted sum, and refunds of no known purchase; newest first.
+        They are kept until they are matched.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -1755,8 +1758,9 @@ class BillingServiceClientSync(ConnectClientSync):
         timeout_ms: int | None = None,
     ) -> Empty:
         """
-        Deletes a stored payment method, here and at the provider; the newest of the
-        others becomes the default. 404 `card_not_found`.
+        Deletes a stored payment method, at the provider and here; the newest of the
+        others becomes the default. 404 `card_not_found`; 502 `provider_error`, and the
+        card stays.
         """
         return self.execute_unary(
             request=request,
@@ -2099,8 +2103,8 @@ class BillingServiceClientSync(ConnectClientSync):
     ) -> ListUnmatchedPaymentsResponse:
         """
         Lists payments that granted nothing, because they belong to no purchase or
-        are not of the quoted sum; newest first. They are kept until they are
-        matched.
+        are not of the quoted sum, and refunds of no known purchase; newest first.
+        They are kept until they are matched.
         """
         return self.execute_unary(
             request=request,

@@ -248,7 +248,7 @@ Global___ListUnmatchedPaymentsResponse: _TypeAlias = ListUnmatchedPaymentsRespon
 @_typing.final
 class UnmatchedPayment(_message.Message):
     """An event of a provider that says that something was paid, which granted
-    nothing.
+    nothing, or that something was paid back of which no purchase is known.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -267,12 +267,12 @@ class UnmatchedPayment(_message.Message):
     type: _builtins.str
     """The provider's type of the event."""
     amount: _builtins.float
-    """What was paid, in minor units of `currency`."""
+    """What was paid, or paid back so far, in minor units of `currency`."""
     currency: _builtins.str
     """ISO 4217 code, lower case."""
     reason: _builtins.str
-    """`unknown_purchase` where no checkout belongs to it, `amount_mismatch` or
-    `currency_mismatch` where it is not what was quoted.
+    """`unknown_purchase` where no checkout belongs to it, as for every refund;
+    `amount_mismatch` or `currency_mismatch` where it is not what was quoted.
     """
     @_builtins.property
     def received_at(self) -> _timestamp_pb2.Timestamp:

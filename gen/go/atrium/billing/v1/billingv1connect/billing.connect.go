@@ -131,8 +131,9 @@ type BillingServiceClient interface {
 	AddCard(context.Context, *v1.AddCardRequest) (*v1.Card, error)
 	// Makes a stored payment method the default. 404 `card_not_found`.
 	SetDefaultCard(context.Context, *v1.SetDefaultCardRequest) (*v1.Card, error)
-	// Deletes a stored payment method, here and at the provider; the newest of the
-	// others becomes the default. 404 `card_not_found`.
+	// Deletes a stored payment method, at the provider and here; the newest of the
+	// others becomes the default. 404 `card_not_found`; 502 `provider_error`, and the
+	// card stays.
 	DeleteCard(context.Context, *v1.DeleteCardRequest) (*emptypb.Empty, error)
 	// Takes an event of a payment provider, signed by the provider's scheme over the
 	// raw body, at most 300 s off. Once by event id. 404 `provider_unknown`; 503
@@ -170,8 +171,8 @@ type BillingServiceClient interface {
 	// `provider_not_configured`; 502 `provider_error`.
 	CreatePortalSession(context.Context, *v1.CreatePortalSessionRequest) (*v1.PortalSession, error)
 	// Lists payments that granted nothing, because they belong to no purchase or
-	// are not of the quoted sum; newest first. They are kept until they are
-	// matched.
+	// are not of the quoted sum, and refunds of no known purchase; newest first.
+	// They are kept until they are matched.
 	ListUnmatchedPayments(context.Context, *v1.ListUnmatchedPaymentsRequest) (*v1.ListUnmatchedPaymentsResponse, error)
 	// Asks the providers for events of a period that never came, and applies them as
 	// if they had come; nothing counts twice. It also happens once a day. 400
@@ -602,8 +603,9 @@ type BillingServiceHandler interface {
 	AddCard(context.Context, *v1.AddCardRequest) (*v1.Card, error)
 	// Makes a stored payment method the default. 404 `card_not_found`.
 	SetDefaultCard(context.Context, *v1.SetDefaultCardRequest) (*v1.Card, error)
-	// Deletes a stored payment method, here and at the provider; the newest of the
-	// others becomes the default. 404 `card_not_found`.
+	// Deletes a stored payment method, at the provider and here; the newest of the
+	// others becomes the default. 404 `card_not_found`; 502 `provider_error`, and the
+	// card stays.
 	DeleteCard(context.Context, *v1.DeleteCardRequest) (*emptypb.Empty, error)
 	// Takes an event of a payment provider, signed by the provider's scheme over the
 	// raw body, at most 300 s off. Once by event id. 404 `provider_unknown`; 503
@@ -641,8 +643,8 @@ type BillingServiceHandler interface {
 	// `provider_not_configured`; 502 `provider_error`.
 	CreatePortalSession(context.Context, *v1.CreatePortalSessionRequest) (*v1.PortalSession, error)
 	// Lists payments that granted nothing, because they belong to no purchase or
-	// are not of the quoted sum; newest first. They are kept until they are
-	// matched.
+	// are not of the quoted sum, and refunds of no known purchase; newest first.
+	// They are kept until they are matched.
 	ListUnmatchedPayments(context.Context, *v1.ListUnmatchedPaymentsRequest) (*v1.ListUnmatchedPaymentsResponse, error)
 	// Asks the providers for events of a period that never came, and applies them as
 	// if they had come; nothing counts twice. It also happens once a day. 400
