@@ -29,6 +29,24 @@ it("requests of one organization that wait for a lock hold at most half of the c
   expect(statuses.filter((status) => status !== 200 && status !== 503)).toEqual([]);
 });
 
+it("a read of an organization that uses all of its connections returns 503 with Retry-After", async () => {
+  const { org, token } = await founder(app);
+  const body = { url: "https://hooks.example/x", events: ["*"] };
+  const { webhook_id: id } = (await app.call("POST", "/api/v2/webhooks", { token, body })).body;
+  const held = await holding(app.databaseUrl);
+  await held.run("select 1 from organizations where uuid = $1 for update", [org]);
+  const path = `/api/organizations/${org}`;
+  const waiting = Array.from({ length: 5 }, () =>
+    app.call("PATCH", path, { token, body: { jit_domains: ["slow.test"] } }),
+  );
+  await held.waitedFor(5);
+  const answer = await app.call("GET", `/api/v2/webhooks/${id as string}`, { token });
+  await held.commit();
+  expect(answer).toMatchObject({ status: 503, body: { code: "unavailable" } });
+  expect(answer.headers.get("retry-after")).toBe("1");
+  await Promise.all(waiting);
+});
+
 const requests: { table: string; held: number; path: (org: string) => string; method?: string }[] = [
   { table: "api_keys", held: 2, path: (org: string) => `/api/admin/organizations/${org}/api-keys` },
   { table: "installs", held: 2, path: () => "/api/installs" },

@@ -1,6 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Pool, PoolClient } from "pg";
-import { errors } from "../errors.ts";
 import type { Requester } from "./types.ts";
 
 /**
@@ -8,6 +7,11 @@ import type { Requester } from "./types.ts";
  * below 10 s.
  */
 const WAIT_MS = 1_500;
+/**
+ * too_many_connections. `mapFailure` maps it to `unavailable`, also where the ORM has copied the error: of that copy,
+ * only the code tells what it was.
+ */
+const TOO_MANY = "53300";
 
 interface Usage {
   used: number;
@@ -77,9 +81,7 @@ export function createPoolQuota(pool: Pool, requestOwner: Pick<RequestOwner, "cu
       };
       const timer = setTimeout(() => {
         usage.waiting.splice(usage.waiting.indexOf(next), 1);
-        reject(
-          errors.unavailable({ retryAfter: 1, cause: new Error("too many concurrent statements of one organization") }),
-        );
+        reject(Object.assign(new Error("too many concurrent statements of one organization"), { code: TOO_MANY }));
       }, WAIT_MS);
       usage.waiting.push(next);
     });
