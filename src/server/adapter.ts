@@ -117,7 +117,17 @@ export function nodeHeaders(headers: Headers | undefined): Record<string, string
     const before = out[name]; // only set-cookie occurs more than once
     out[name] = before === undefined ? value : Array.isArray(before) ? [...before, value] : [before, value];
   });
+  const message = out["grpc-message"];
+  if (typeof message === "string") out["grpc-message"] = plainMessage(message);
   return out;
+}
+
+/**
+ * Decodes what gRPC sends as it is, in a message that connect has encoded as a URI component. `@grpc/grpc-js` does not
+ * decode `%3A` and the like. What is not ASCII, `%` and outer spaces remain encoded.
+ */
+function plainMessage(encoded: string): string {
+  return decodeURIComponent(encoded).replaceAll(/[^ !-$&-~]+|^ +| +$/gu, encodeURIComponent);
 }
 
 function writeAll(to: NodeResponse, chunk: Uint8Array): Promise<void> | undefined {

@@ -1,0 +1,61 @@
+import { Client, credentials, Metadata } from "@grpc/grpc-js";
+import type { ServiceError } from "@grpc/grpc-js";
+import { connect } from "node:http2";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startApp } from "../support/app.ts";
+import type { TestApp } from "../support/app.ts";
+
+const me = "/atrium.access.v1.AccessService/GetMe";
+const login = "/atrium.login.v1.LoginService/Login";
+const watch = "/atrium.webhooks.v1.WebhooksService/WatchDeliveries";
+const pass = (bytes: Buffer): Buffer => bytes;
+
+let app: TestApp;
+let client: Client;
+let refusal: string;
+beforeAll(async () => {
+  app = await startApp();
+  client = new Client(new URL(app.url).host, credentials.createInsecure());
+  refusal = (await app.call("GET", "/api/auth/me")).body.message as string;
+});
+afterAll(async () => {
+  client.close();
+  await app.close();
+});
+
+/** `grpc-message` of a call that needs no credential, with a `grpc-timeout`. */
+async function messageFor(timeout: string): Promise<string> {
+  const session = connect(app.url);
+  const fixed = { ":method": "POST", ":path": login, "content-type": "application/grpc", te: "trailers" };
+  const stream = session.request({ ...fixed, "grpc-timeout": timeout });
+  const found = new Promise<string>((resolve, reject) => {
+    for (const block of ["response", "trailers"] as const)
+      stream.on(block, (headers) => {
+        const message = headers["grpc-message"];
+        if (message !== undefined) resolve(String(message));
+      });
+    stream.on("error", reject);
+  });
+  stream.resume().end(Buffer.alloc(5));
+  return found.finally(() => session.close());
+}
+
+describe("The message of an error over gRPC", () => {
+  it("the message of a unary call reaches stock grpc-js as it is", async () => {
+    expect(refusal).toMatch(/[;:]/u);
+    const error = await new Promise<ServiceError | null>((resolve) =>
+      client.makeUnaryRequest(me, pass, pass, Buffer.alloc(0), new Metadata(), resolve),
+    );
+    expect(error?.details).toBe(refusal);
+  });
+
+  it("the message of a stream reaches stock grpc-js as it is", async () => {
+    const stream = client.makeServerStreamRequest(watch, pass, pass, Buffer.alloc(0), new Metadata());
+    const error = await new Promise<ServiceError>((resolve) => stream.on("error", resolve).resume());
+    expect(error.details).toBe(refusal);
+  });
+
+  it("a percent sign in a message is encoded, and what gRPC sends as it is is not", async () => {
+    expect(await messageFor("5%41")).toBe("protocol error: invalid grpc timeout value: 5%2541");
+  });
+});
