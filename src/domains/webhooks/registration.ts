@@ -13,7 +13,7 @@ import { Webhook } from "./entities.ts";
 import { webhookErrors } from "./errors.ts";
 import { demandManageable, demandPower, lockManageable } from "./power.ts";
 import { bringForward } from "./queue-store.ts";
-import { appEventsViolation, appIdViolation, MAX_WEBHOOKS } from "./rules.ts";
+import { appEventsViolation, appIdViolation, MAX_APP_WEBHOOKS, MAX_WEBHOOKS } from "./rules.ts";
 import * as store from "./store.ts";
 import type { Page } from "../../platform/db/paging.ts";
 import type { WebhookRow } from "./store.ts";
@@ -67,7 +67,7 @@ export function createRegistration(deps: WebhookDeps) {
      * @throws {app_not_found} when the caller does not administer the app
      * @throws {forbidden} when the caller is no administrator of their organization
      * @throws {unauthorized} when the caller's power has ended meanwhile
-     * @throws {conflict} when the organization has 1,000 webhooks
+     * @throws {conflict} when the organization has 1,000 webhooks, or its apps have 500 of them
      */
     async create(context: CallerContext, request: WebhookRequest): Promise<{ webhook: Webhook; secret: string }> {
       const { caller } = context;
@@ -86,7 +86,9 @@ export function createRegistration(deps: WebhookDeps) {
           throw app === undefined ? errors.unauthorized() : webhookErrors.appNotFound();
         if (request.appId !== undefined)
           await access.apps.demandAdministrator(tx, caller, { appId: request.appId, orgUuid });
-        if (!(await store.hasRoom(tx, orgUuid, MAX_WEBHOOKS))) throw webhookErrors.tooMany();
+        const { all, ofApps } = await store.countWebhooks(tx, orgUuid);
+        if (all >= MAX_WEBHOOKS) throw webhookErrors.tooMany();
+        if (app !== undefined && ofApps >= MAX_APP_WEBHOOKS) throw webhookErrors.tooManyOfApps();
         const [at, secret, webhookId] = [dateOf(clock), newWebhookSecret(random), random.uuid()];
         const webhook = tx.em.create(Webhook, {
           webhookId,

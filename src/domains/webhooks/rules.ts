@@ -4,6 +4,8 @@ import type { Webhook } from "./entities.ts";
 
 /** Maximum webhooks of an organization, disabled ones included (decisions 11.4). */
 export const MAX_WEBHOOKS = 1_000;
+/** How many of them may be of apps, whose administrators need not be administrators of the organization. */
+export const MAX_APP_WEBHOOKS = 500;
 /** Unbroken failure after which an endpoint is disabled. */
 export const GIVE_UP_MS = 5 * 24 * 3_600_000;
 /** Minimum time between attempts at a delivery outside its schedule, while the endpoint responds to others. */

@@ -59,14 +59,15 @@ export function webhooksOf(
 }
 
 /**
- * Whether an organization has fewer than `most` webhooks. Serializes transactions that check the same organization
- * until they end.
+ * Counts the webhooks of an organization, and those of its apps among them. Serializes transactions that count for the
+ * same organization until they end.
  */
-export async function hasRoom(tx: Tx, orgUuid: string, most: number): Promise<boolean> {
+export async function countWebhooks(tx: Tx, orgUuid: string): Promise<{ all: number; ofApps: number }> {
   await tx.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [`webhooks of ${orgUuid}`]);
-  const rows = await tx.query("select 1 from webhooks where org_uuid = $1 and ended_at is null limit $2", [
-    orgUuid,
-    most,
-  ]);
-  return rows.length < most;
+  const [counts] = await tx.query<{ all: number; ofApps: number }>(
+    `select count(*)::int as "all", (count(*) filter (where scope = 'app'))::int as "ofApps"
+     from webhooks where org_uuid = $1 and ended_at is null`,
+    [orgUuid],
+  );
+  return counts ?? { all: 0, ofApps: 0 };
 }

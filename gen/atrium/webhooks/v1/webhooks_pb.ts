@@ -813,7 +813,8 @@ export const WebhooksService: GenService<{
   /**
    * Registers a webhook. The answer alone, and a rotation's, shows the secret. 404
    * `app_not_found` for an app the caller does not administer; 400
-   * `validation_error` for events that do not fit the scope.
+   * `validation_error` for events that do not fit the scope; 409 `conflict` for
+   * more than 1,000 of an organization, or more than 500 of its apps.
    *
    * @generated from rpc atrium.webhooks.v1.WebhooksService.CreateWebhook
    */

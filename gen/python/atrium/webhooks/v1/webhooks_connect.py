@@ -49,7 +49,8 @@ class WebhooksService(Protocol):
         """
         Registers a webhook. The answer alone, and a rotation's, shows the secret. 404
         `app_not_found` for an app the caller does not administer; 400
-        `validation_error` for events that do not fit the scope.
+        `validation_error` for events that do not fit the scope; 409 `conflict` for
+        more than 1,000 of an organization, or more than 500 of its apps.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -309,7 +310,8 @@ class WebhooksServiceClient(ConnectClient):
         """
         Registers a webhook. The answer alone, and a rotation's, shows the secret. 404
         `app_not_found` for an app the caller does not administer; 400
-        `validation_error` for events that do not fit the scope.
+        `validation_error` for events that do not fit the scope; 409 `conflict` for
+        more than 1,000 of an organization, or more than 500 of its apps.
         """
         return await self.execute_unary(
             request=request,
@@ -583,7 +585,8 @@ class WebhooksServiceSync(Protocol):
         """
         Registers a webhook. The answer alone, and a rotation's, shows the secret. 404
         `app_not_found` for an app the caller does not administer; 400
-        `validation_error` for events that do not fit the scope.
+        `validation_error` for events that do not fit the scope; 409 `conflict` for
+        more than 1,000 of an organization, or more than 500 of its apps.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -841,7 +844,8 @@ class WebhooksServiceClientSync(ConnectClientSync):
         """
         Registers a webhook. The answer alone, and a rotation's, shows the secret. 404
         `app_not_found` for an app the caller does not administer; 400
-        `validation_error` for events that do not fit the scope.
+        `validation_error` for events that do not fit the scope; 409 `conflict` for
+        more than 1,000 of an organization, or more than 500 of its apps.
         """
         return self.execute_unary(
             request=request,

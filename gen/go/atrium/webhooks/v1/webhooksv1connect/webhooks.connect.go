@@ -74,7 +74,8 @@ const (
 type WebhooksServiceClient interface {
 	// Registers a webhook. The answer alone, and a rotation's, shows the secret. 404
 	// `app_not_found` for an app the caller does not administer; 400
-	// `validation_error` for events that do not fit the scope.
+	// `validation_error` for events that do not fit the scope; 409 `conflict` for
+	// more than 1,000 of an organization, or more than 500 of its apps.
 	CreateWebhook(context.Context, *v1.CreateWebhookRequest) (*v1.Webhook, error)
 	// Lists the webhooks, newest first, without secrets.
 	ListWebhooks(context.Context, *v1.ListWebhooksRequest) (*v1.ListWebhooksResponse, error)
@@ -304,7 +305,8 @@ func (c *webhooksServiceClient) TestWebhook(ctx context.Context, req *v1.Webhook
 type WebhooksServiceHandler interface {
 	// Registers a webhook. The answer alone, and a rotation's, shows the secret. 404
 	// `app_not_found` for an app the caller does not administer; 400
-	// `validation_error` for events that do not fit the scope.
+	// `validation_error` for events that do not fit the scope; 409 `conflict` for
+	// more than 1,000 of an organization, or more than 500 of its apps.
 	CreateWebhook(context.Context, *v1.CreateWebhookRequest) (*v1.Webhook, error)
 	// Lists the webhooks, newest first, without secrets.
 	ListWebhooks(context.Context, *v1.ListWebhooksRequest) (*v1.ListWebhooksResponse, error)

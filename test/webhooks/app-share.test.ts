@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { done, publishApp } from "../matrix/world.ts";
+import { startApp } from "../support/app.ts";
+import type { TestApp } from "../support/app.ts";
+import { founder, member, outcome } from "../support/people.ts";
+import type { Somebody } from "../support/people.ts";
+import { runSql } from "../support/postgres.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startApp({ env: { SERVICE_OPEN_SIGNUP: "1" } });
+});
+afterAll(() => app.close());
+
+const register = (by: Somebody, more: object = {}) =>
+  app.call("POST", "/api/v2/webhooks", { token: by.token, body: { url: "https://a.test/", events: ["*"], ...more } });
+
+/** Copies a webhook. */
+const copy = (webhookId: string, times: number) =>
+  runSql(
+    app.databaseUrl,
+    `insert into webhooks (webhook_id, org_uuid, scope, app_id, url, events, status, secret, created_at, updated_at)
+     select gen_random_uuid(), org_uuid, scope, app_id, url, events, status, secret, created_at, updated_at
+     from webhooks, generate_series(1, $2) where webhook_id = $1`,
+    [webhookId, times],
+  );
+
+it("an app's administrators leave half of the webhooks to the organization, under parallel requests too", async () => {
+  const owner = await founder(app);
+  const [employee, admin] = [await member(app, owner, 3), await member(app, owner, 1)];
+  const { appId } = await publishApp(app, employee.token);
+  const ofApp = { scope: "app", app_id: appId };
+  const first = done(await register(employee, ofApp))["webhook_id"] ?? "";
+  await copy(first, 495);
+  const rush = await Promise.all(Array.from({ length: 12 }, () => register(employee, ofApp)));
+  expect(rush.map(outcome).toSorted()).toEqual([
+    ...Array<string>(4).fill("201"),
+    ...Array<string>(8).fill("409 conflict"),
+  ]);
+  const ofOrganization = done(await register(admin))["webhook_id"] ?? "";
+  await copy(ofOrganization, 498);
+  expect(outcome(await register(admin))).toBe("201");
+  expect(outcome(await register(admin))).toBe("409 conflict");
+  const path = `/api/v2/webhooks/${first}`;
+  expect(outcome(await app.call("DELETE", path, { token: employee.token }))).toBe("204");
+  expect(outcome(await register(employee, ofApp))).toBe("201");
+  expect(outcome(await register(employee, ofApp))).toBe("409 conflict");
+});
