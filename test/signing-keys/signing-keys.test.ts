@@ -1,4 +1,4 @@
-import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from "jose";
+import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
@@ -105,6 +105,24 @@ describe("signing keys", () => {
       status: 404,
       body: { code: "key_not_found" },
     });
+  });
+
+  test("integers that JSON numbers round are refused, wherever the payload has them", async () => {
+    const sign = async (payload: object) =>
+      app.call("POST", `${base}/${await activeKey()}/sign`, { token, body: { payload } });
+    for (const [payload, field] of [
+      [{ account: 2 ** 53 }, "payload.account"],
+      [{ order: { items: [1, { id: -(2 ** 60) }] } }, "payload.order.items[1].id"],
+    ] as const) {
+      expect(await sign(payload)).toMatchObject({
+        status: 400,
+        body: { code: "validation_error", errors: [{ field, code: "range" }] },
+      });
+    }
+    const exact = { largest: Number.MAX_SAFE_INTEGER, long: "12345678901234567890", share: 0.1 };
+    const signed = await sign(exact);
+    expect(signed.status).toBe(200);
+    expect(decodeJwt(signed.body.token as string)).toMatchObject(exact);
   });
 
   test("an organization has at most ten keys, which are ed25519 or rsa4096", async () => {

@@ -59,5 +59,23 @@ export function readPayload(
       message: "Seconds since the epoch, in the future, at most 24 hours ahead.",
     });
   }
+  const inexact = inexactIn(payload, "payload");
+  if (inexact !== undefined && inexact !== "payload.exp")
+    violations.push({
+      field: inexact,
+      code: "range",
+      message: "An integer beyond 2^53 - 1 loses digits in JSON; send it as a string.",
+    });
   return violations.length > 0 ? { violations } : { exp: exp as number };
+}
+
+/** Returns the path of the first integer in a value that JSON numbers may have rounded. */
+function inexactIn(value: unknown, path: string): string | undefined {
+  if (typeof value === "number") return Number.isInteger(value) && !Number.isSafeInteger(value) ? path : undefined;
+  if (typeof value !== "object" || value === null) return undefined;
+  for (const [key, member] of Object.entries(value)) {
+    const found = inexactIn(member, Array.isArray(value) ? `${path}[${key}]` : `${path}.${key}`);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }

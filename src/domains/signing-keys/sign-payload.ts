@@ -28,7 +28,7 @@ export function createSignPayload({ database, clock, random, events, config }: S
   return {
     /**
      * Signs a payload as a JWT with the organization's active key.
-     * @throws {validation_error} when the payload has reserved claims or an `exp` out of range
+     * @throws {validation_error} when the payload has reserved claims, an `exp` out of range or rounded integers
      * @throws {key_not_found} when the organization has no such key
      * @throws {conflict} when the key is not the active one
      */

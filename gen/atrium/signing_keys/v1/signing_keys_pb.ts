@@ -209,7 +209,8 @@ export type SignRequest = Message<"atrium.signing_keys.v1.SignRequest"> & {
   /**
    * Claims to sign. `exp` (seconds since the epoch) is at most 24 hours ahead
    * and 15 minutes when absent. Reserved: iss, iat, jti, org, sid, scope, roles,
-   * entitlements, app_admin, platform_admin, sandbox, amr, acr, aud.
+   * entitlements, app_admin, platform_admin, sandbox, amr, acr, aud. Integers
+   * beyond 2^53 - 1 are refused, because JSON numbers lose their digits.
    *
    * @generated from field: google.protobuf.Struct payload = 3;
    */

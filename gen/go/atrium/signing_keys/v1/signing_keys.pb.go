@@ -348,7 +348,8 @@ type SignRequest struct {
 	KeyId string `protobuf:"bytes,2,opt,name=key_id,json=keyId,proto3" json:"key_id,omitempty"`
 	// Claims to sign. `exp` (seconds since the epoch) is at most 24 hours ahead
 	// and 15 minutes when absent. Reserved: iss, iat, jti, org, sid, scope, roles,
-	// entitlements, app_admin, platform_admin, sandbox, amr, acr, aud.
+	// entitlements, app_admin, platform_admin, sandbox, amr, acr, aud. Integers
+	// beyond 2^53 - 1 are refused, because JSON numbers lose their digits.
 	Payload       *structpb.Struct `protobuf:"bytes,3,opt,name=payload,proto3" json:"payload,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
