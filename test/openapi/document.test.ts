@@ -45,9 +45,10 @@ it("the document has the headers of requests, and 304 beside 200 where a respons
     const found = operations.find(({ operation }) => operation.operationId === id)?.operation;
     return found?.parameters?.flatMap((one) => (one.in === "header" ? [one.name] : [])) ?? [];
   };
-  expect(headersOf("Login_Login")).toEqual(["X-Device-Uuid"]);
-  expect(headersOf("Login_AcceptInvite")).toEqual(["Idempotency-Key", "X-Device-Uuid"]);
-  expect(headersOf("Sessions_SwitchDeviceAccount")).toEqual(["Idempotency-Key"]);
+  expect(headersOf("Login_Login")).toEqual(["X-Device-Uuid", "X-Atrium-Session"]);
+  expect(headersOf("Login_AcceptInvite")).toEqual(["Idempotency-Key", "X-Device-Uuid", "X-Atrium-Session"]);
+  expect(headersOf("Sessions_SwitchDeviceAccount")).toEqual(["Idempotency-Key", "X-Atrium-Session"]);
+  for (const id of ["Login_Refresh", "Login_Logout"]) expect(headersOf(id)).toEqual(["X-Atrium-Session"]);
   for (const id of ["Vault_PutSecret", "Vault_DeleteSecret", "Scim_PatchUser", "Scim_DeleteGroup"])
     expect(headersOf(id)).toEqual(["If-Match"]);
   const conditional = operations.filter(({ operation }) => "304" in operation.responses);

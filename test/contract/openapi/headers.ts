@@ -16,6 +16,14 @@ const DEVICE_UUID = header(
   { type: "string", format: "uuid" },
 );
 
+/** Decisions 17.9. */
+const SESSION_MODE = header(
+  "X-Atrium-Session",
+  "Cookie mode, for pages of the service's own origin: the refresh token is a cookie and in no body. With " +
+    "`persistent` the cookie outlives the browser.",
+  { type: "string", enum: ["cookie", "cookie; persistent"] },
+);
+
 const IF_MATCH = header(
   "If-Match",
   "The version that the resource must have, as its `ETag` names it, or `*` for any: otherwise nothing is changed.",
@@ -40,6 +48,7 @@ export function headersOf(policy: Policy): Schema[] {
   return [
     ...(idempotent ? [IDEMPOTENCY_KEY] : []),
     ...(namesDevice ? [DEVICE_UUID] : []),
+    ...(sessionCookie === SessionCookie.UNSPECIFIED ? [] : [SESSION_MODE]),
     ...(rest?.ifMatch === true ? [IF_MATCH] : []),
     ...(rest?.etag === true ? [IF_NONE_MATCH] : []),
   ];
