@@ -66,7 +66,7 @@ export function isTimestamp(value: string): boolean {
 const formats: Partial<Record<Format, readonly [test: (value: string) => boolean, message: string]>> = {
   [Format.UUID]: [isUuid, "must be a UUID"],
   [Format.EMAIL]: [isEmail, "must be an email address"],
-  [Format.HTTP_URL]: [isHttpUrl, "must be an absolute http or https URL without credentials"],
+  [Format.HTTP_URL]: [isHttpUrl, "must be an absolute http or https URL without credentials, at most 2,048 characters"],
   [Format.E164]: [
     (value) => /^\+[1-9]\d{1,14}$/.test(value),
     "must be a telephone number in E.164 form, such as +14155550123",

@@ -181,6 +181,15 @@ describe("Interim responses", () => {
 
 describe("Malformed responses", () => {
   test.each<[string, string]>([
+    ["100 Continue", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"],
+    ["an upgrade", "HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n"],
+  ])("%s that was not asked for is named in the error", async (_, bytes) => {
+    await expect(call((socket) => socket.once("data", () => socket.write(bytes)))).rejects.toThrow(
+      "the answer was 100 Continue or an upgrade, which was not asked for",
+    );
+  });
+
+  test.each<[string, string]>([
     ["no HTTP", "hello\r\n\r\n"],
     ["SSH", "SSH-2.0-OpenSSH_9.0\r\n"],
     ["two lengths", "HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nxx"],

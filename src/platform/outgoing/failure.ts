@@ -31,6 +31,9 @@ export class OutgoingError extends Error {
   }
 }
 
+/** Messages with which undici closes the socket: it accepts 100 and 101 only when it has asked for them. */
+const UNREQUESTED = ["bad response", "bad upgrade"];
+
 /** Classifies the errors of undici and sockets. */
 export function outgoingError(error: unknown): OutgoingError {
   if (error instanceof OutgoingError) return error;
@@ -39,6 +42,12 @@ export function outgoingError(error: unknown): OutgoingError {
     return new OutgoingError("too_large", error);
   if (code === "UND_ERR_CONNECT_TIMEOUT" || code === "UND_ERR_HEADERS_TIMEOUT" || code === "UND_ERR_BODY_TIMEOUT")
     return new OutgoingError("timeout", error);
+  if (code === "UND_ERR_SOCKET" && error instanceof Error && UNREQUESTED.includes(error.message))
+    return new OutgoingError(
+      "bad_response",
+      error,
+      "the answer was 100 Continue or an upgrade, which was not asked for",
+    );
   if (code.startsWith("HPE_") || code === "UND_ERR_RES_CONTENT_LENGTH_MISMATCH")
     return new OutgoingError("bad_response", error);
   const socketFailures = [
