@@ -38,6 +38,18 @@ it("every spelling of an email is one person, and the email is shown as given", 
   expect((await signUp("annlee+x@xn--mnchen-3ya.example")).status).toBe(201);
 });
 
+it("letters that fold to those of an email sign nobody in, as failures are counted by the email", async () => {
+  expect((await signUp("victim@forms.test")).status).toBe(201);
+  for (const other of [
+    "\uff56ictim@forms.test",
+    "v\u0131ctim@forms.test",
+    "victim\uff20forms.test",
+    "\u2164ictim@forms.test",
+  ])
+    expect(outcome(await post("/api/auth/login", { email: other, password })), other).toBe("401 unauthorized");
+  expect((await post("/api/auth/login", { email: "victim@forms.test", password })).status).toBe(200);
+});
+
 it("an email with more than 254 octets after encoding is refused", async () => {
   const label = "d".repeat(60);
   const domain = `${label}.${label}.${label}`;

@@ -38,7 +38,8 @@ export function createPasswordLogin(deps: LoginDeps) {
     orgName,
   }: PasswordLoginRequest): Promise<{ row: LoginRow | undefined; org: string | null; enters: boolean }> {
     const nameKey = foldName(orgName);
-    const parsed = parseEmail(email) ?? { address: email, key: foldName(email), domain: "" };
+    // What is not an address stays as it is, and so is nobody's: failures are counted by the address alone.
+    const parsed = parseEmail(email) ?? { address: email, key: email, domain: "" };
     if (nameKey === "") {
       const row = await people.findForLoginAnywhere(parsed);
       return { row, org: row?.orgUuid ?? null, enters: row !== undefined };
