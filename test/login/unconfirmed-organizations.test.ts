@@ -72,6 +72,28 @@ describe("the first proof of an unconfirmed address", () => {
     });
   });
 
+  it("the first proof ends the joining by mail domain, so that nobody joins by a link of before", async () => {
+    const [who, shared] = [await founder(app), await founder(app)];
+    const domain = `${randomUUID()}.test`;
+    for (const { org, token } of [who, shared])
+      expect(outcome(await patch(`/api/organizations/${org}`, { jit_domains: [domain] }, token))).toBe("200");
+    const other = await member(app, shared, 1);
+    const owner = await elevated(app, shared.token);
+    expect(outcome(await patch(`/api/users/${other.userUuid}`, { is_owner: true }, owner))).toBe("200");
+    const { body: link } = await post("/api/auth/magic-link/send", { email: `ann@${domain}`, org_uuid: who.org });
+    const token = await openLink(who.email);
+    const domainsOf = async (org: string, by: string) =>
+      (await app.call("GET", `/api/organizations/${org}`, { token: by })).body.jit_domains as string[];
+    expect(await domainsOf(who.org, token)).toEqual([]);
+    expect((await auditOf(app, { org: who.org, token }, "organization.updated"))[0]).toMatchObject({
+      metadata: { before: { jit_domains: [domain] }, after: { jit_domains: [] }, reason: "mailbox_proven" },
+    });
+    const { body: ann } = await post("/api/auth/magic-link/verify", { token: link.dev_token });
+    const { body: joined } = await app.call("GET", "/api/organizations", { token: ann.access_token });
+    expect(joined.total).toBe(0);
+    expect(await domainsOf(shared.org, await openLink(shared.email))).toEqual([domain]);
+  });
+
   it("the first proof leaves service identities and single sign-on where there is another owner", async () => {
     const who = await equipped(false);
     const other = await member(app, who, 1);

@@ -1,23 +1,49 @@
 import type { RequestInfo } from "../../platform/caller.ts";
+import { dateOf } from "../../platform/clock.ts";
 import type { Tx } from "../../platform/db/types.ts";
-import { causedByPerson } from "../event-catalogue/index.ts";
+import { causedByPerson, EVENTS } from "../event-catalogue/index.ts";
+import type { EndedBy } from "../event-catalogue/index.ts";
 import type { LoginDeps } from "./deps.ts";
 
 /** Dependencies of the revocation of an account's credentials. */
 export type RevocationDeps = Pick<
   LoginDeps,
-  "organizations" | "people" | "sessions" | "credentials" | "serviceIdentities" | "oidc" | "webhooks" | "invitations"
+  | "clock"
+  | "events"
+  | "organizations"
+  | "people"
+  | "sessions"
+  | "credentials"
+  | "serviceIdentities"
+  | "oidc"
+  | "webhooks"
+  | "invitations"
 >;
 
 /** Revokes everything by which the person who made an unconfirmed account could still act (decisions 2.3). */
 export function createRevocation(deps: RevocationDeps) {
-  const { organizations, people, sessions, credentials, serviceIdentities, oidc, webhooks, invitations } = deps;
+  const { clock, events, organizations, people, sessions, credentials, serviceIdentities, oidc, webhooks } = deps;
+  const { invitations } = deps;
+
+  /** Ends the admission of mail domains to a locked organization: its links join nobody any more. */
+  async function closeToDomains(tx: Tx, orgUuid: string, { by, reason }: EndedBy): Promise<void> {
+    const org = await organizations.lock(tx, orgUuid);
+    if (org === undefined || org.jitDomains.length === 0) return;
+    await organizations.change(tx, org, { jitDomains: [] }, dateOf(clock));
+    await events.emit(tx, EVENTS["organization.updated"], {
+      by,
+      orgUuid,
+      resourceId: orgUuid,
+      metadata: { before: { jit_domains: org.jitDomains }, after: { jit_domains: [] }, reason },
+    });
+  }
+
   /**
    * Ends sessions, API keys and linked identities of a person, and service identities, SCIM tokens, webhooks, open
-   * invitations and identity providers of the organizations that have no other owner. The row of the person must be
-   * locked. The organizations are locked first, as by every request that creates credentials in them. Sessions, keys
-   * and service identities end next: what a request in flight still makes with them is committed before that, and the
-   * statements that follow see it.
+   * invitations, identity providers and admitted mail domains of the organizations that have no other owner. The row of
+   * the person must be locked. The organizations are locked first, as by every request that creates credentials in
+   * them. Sessions, keys and service identities end next: what a request in flight still makes with them is committed
+   * before that, and the statements that follow see it.
    */
   return async function revokeCredentials(
     tx: Tx,
@@ -36,6 +62,7 @@ export function createRevocation(deps: RevocationDeps) {
       await webhooks.organizationEnds(tx, orgUuid);
       await invitations.withdrawAllOf(tx, orgUuid, ended);
       await oidc.connections.removeAll(tx, orgUuid, ended);
+      await closeToDomains(tx, orgUuid, ended);
     }
   };
 }
