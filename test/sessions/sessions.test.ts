@@ -135,6 +135,16 @@ describe("revoking one session", () => {
     expect(outcome(await app.call("DELETE", path(revoked.sid), { token: later.token }))).toBe("404 not_found");
   });
 
+  it("revoking a session that a concurrent request revoked a moment later returns already_revoked", async () => {
+    const { sid } = await signIn(app, worker);
+    const revoke = () => app.call("DELETE", inventory(owner.org, `/${sid}`), { token: owner.token });
+    expect((await revoke()).status).toBe(204);
+    // A request that has waited for the other's lock compares with the time at which it began.
+    app.clock.advance(-1);
+    expect(outcome(await revoke())).toBe("409 already_revoked");
+    app.clock.advance(1);
+  });
+
   it("revoking returns 404 for an unknown id and 400 for a malformed one", async () => {
     expect(outcome(await app.call("DELETE", inventory(owner.org, `/${randomUUID()}`), { token: owner.token }))).toBe(
       "404 not_found",

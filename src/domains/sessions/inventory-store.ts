@@ -92,12 +92,15 @@ export async function revokeWithin(
   return rows[0];
 }
 
-/** Whether a session within reach ended after `since`. */
+/**
+ * Whether a session within reach ended after `since`. A revocation counts whenever it was: a concurrent one that this
+ * transaction has waited for may be later than `at`.
+ */
 export async function endedSince(tx: Tx, reach: Reach, uuid: string, at: Date, since: Date): Promise<boolean> {
   const { clause, params } = within(reach);
   const next = params.length + 2;
   const sql = `select 1 from sessions where uuid = $${next} and ${clause}
-    and least(revoked_at, expires_at) <= $1 and least(revoked_at, expires_at) > $${next + 1}`;
+    and (revoked_at is not null or expires_at <= $1) and least(revoked_at, expires_at) > $${next + 1}`;
   return (await tx.query(sql, [at, ...params, uuid, since])).length > 0;
 }
 
