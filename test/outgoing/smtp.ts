@@ -14,7 +14,10 @@ export interface SmtpServer {
   close(): Promise<void>;
 }
 
-/** Starts a server that refuses `nobody@`, with 550 or with the code in `nobody+450_4.2.1@`, and accepts the rest. */
+/**
+ * Starts a server that refuses `nobody@`, with 550 or with the code in `nobody+450_4.2.1@`, never answers for `silent@`
+ * with or without a tag, and accepts the rest.
+ */
 export async function startSmtp(): Promise<SmtpServer> {
   const heard: Transcript = { from: [], to: [], messages: [] };
   const peer = await rawPeer((socket) => {
@@ -37,6 +40,7 @@ export async function startSmtp(): Promise<SmtpServer> {
           socket.write("250 ok\r\n");
         } else if (/^RCPT TO:/i.test(text)) {
           heard.to.push(text);
+          if (/<silent[+@]/.test(text)) continue;
           const [, code] = /nobody\+?(\S*)@/.exec(text) ?? [];
           socket.write(code === undefined ? "250 ok\r\n" : `${code.replace("_", " ") || "550"} no such mailbox\r\n`);
         } else if (/^DATA/i.test(text)) {

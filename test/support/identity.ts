@@ -68,7 +68,7 @@ export async function openIdentity(options: { openSignup?: boolean } = {}) {
     async mails(): Promise<Mail[]> {
       const rows = await database.transaction((tx) =>
         tx.query<{ payload: Record<string, unknown> }>(
-          "select payload from outbox where topic = 'mail.send' order by id",
+          "select payload from outbox where topic in ('mail.send', 'mail.bulk') order by id",
         ),
       );
       const mails: Mail[] = [];

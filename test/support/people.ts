@@ -12,7 +12,7 @@ export const password = "a long enough one";
 export async function mailsTo(app: TestApp, email: string): Promise<Mail[]> {
   const rows = await runSql<{ payload: Record<string, unknown> }>(
     app.databaseUrl,
-    "select payload from outbox where topic = 'mail.send' order by id",
+    "select payload from outbox where topic in ('mail.send', 'mail.bulk') order by id",
   );
   const mails: Mail[] = [];
   const open = createMailHandler(createSealer(INSTANCE_KEY), { send: async (mail) => void mails.push(mail) });

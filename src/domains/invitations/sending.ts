@@ -25,7 +25,7 @@ export function createSending({ people, limiter, config }: Pick<InvitationsDeps,
     const url = `${config.baseUrl}/invite#token=${token}`;
     const write = (organization: string) =>
       invitationMail(organization, { url, role, invitedBy, lastsMs: config.invitationMs });
-    await people.mails.send(tx, { to: email.address, organization: orgName, write }, expiresAt);
+    await people.mails.send(tx, { to: email.address, organization: orgName, bulk: true, write }, expiresAt);
   }
 
   return { takeFromBudgets, sendMail };

@@ -27,6 +27,8 @@ export interface PersonalMail {
   to: string;
   /** Name of the organization the mail concerns; the organization the recipient used last when absent. */
   organization?: string | undefined;
+  /** One of many that an organization sends: it delays no mail that somebody waits for. */
+  bulk?: boolean | undefined;
   /** Subject and content of the mail; `sender` is the name of that organization, or of the service. */
   write(sender: string): MailDraft;
 }
@@ -55,7 +57,7 @@ export function createMails({ database, mailOutbox, clock, random, config }: Mai
      * Queues a mail in the transaction of what it reports; without effect when mail is off. No delivery is attempted
      * after `validUntil`.
      */
-    async send(tx: Tx, { to, organization, write }: PersonalMail, validUntil: Date): Promise<void> {
+    async send(tx: Tx, { to, organization, bulk, write }: PersonalMail, validUntil: Date): Promise<void> {
       if (config.mailOff) return;
       const { token, hash } = newOpaqueToken(random);
       const emailKey = emailKeyOf(to);
@@ -69,7 +71,7 @@ export function createMails({ database, mailOutbox, clock, random, config }: Mai
       const { subject, ...content } = write(sender);
       const objection = recipient.unconfirmed ? disownLink(config.baseUrl, token) : undefined;
       const mail = { to, subject, ...layOutMail({ ...content, organization: sender, objection }) };
-      await mailOutbox.enqueue(tx, mail, validUntil);
+      await mailOutbox.enqueue(tx, mail, { validUntil, bulk });
     },
 
     /** Whether mail is sent at all. */

@@ -8,10 +8,12 @@ import type { Mail, MailSink } from "./mailbox.ts";
 
 /** Outbox topic of mails. The payload is `{box}`: the mail as JSON, sealed with the instance key, base64. */
 const MAIL_SEND = "mail.send";
+/** Topic of mails that organizations send in numbers: they delay no mail that somebody waits for. */
+const MAIL_BULK = "mail.bulk";
 /** Topic of mails whose first attempt failed: mails that fail for days delay no new one. */
 const MAIL_RETRY = "mail.retry";
-/** Mails sent concurrently, of each topic. Retries never use all connections of the mailer. */
-const CONCURRENCY = { [MAIL_SEND]: 4, [MAIL_RETRY]: 2 };
+/** Mails sent concurrently, of each topic. Bulk mails and retries together never use all connections of the mailer. */
+const CONCURRENCY = { [MAIL_SEND]: 4, [MAIL_BULK]: 2, [MAIL_RETRY]: 2 };
 
 /** Delays between the first attempts to send a mail, milliseconds (decisions 3.6); the last is the shortest later. */
 const FIRST_DELAYS_MS = [1_000, 5_000, 15_000, 30_000] as const;
@@ -32,22 +34,29 @@ export const SEALED_MAILS = sealedColumn({
     read: "decode(t.payload ->> 'box', 'base64')",
     // PostgreSQL breaks the lines of base64.
     write: "jsonb_build_object('box', translate(encode(n.box, 'base64'), E'\\n', ''))",
-    where: `topic in ('${MAIL_SEND}', '${MAIL_RETRY}')`,
+    where: `topic in ('${MAIL_SEND}', '${MAIL_BULK}', '${MAIL_RETRY}')`,
   },
 });
 
+/** When a mail is sent. */
+export interface MailTiming {
+  /** No attempt is made after this, when the code or link in the mail expires. */
+  validUntil: Date;
+  /** One of many that an organization sends: mails that somebody waits for are not behind it. Default: false. */
+  bulk?: boolean | undefined;
+}
+
 /** Writes mails to the outbox, in the transaction of the event they report. */
 export interface MailOutbox {
-  /** No attempt is made after `validUntil`, when the code or link in the mail expires. */
-  enqueue(tx: Pick<Tx, "emit">, mail: Mail, validUntil: Date): Promise<void>;
+  enqueue(tx: Pick<Tx, "emit">, mail: Mail, timing: MailTiming): Promise<void>;
 }
 
 /** Creates the writer of mails. */
 export function createMailOutbox(sealer: Pick<Sealer, "seal">): MailOutbox {
   return {
-    enqueue: (tx, mail, validUntil) =>
+    enqueue: (tx, mail, { validUntil, bulk = false }) =>
       tx.emit({
-        topic: MAIL_SEND,
+        topic: bulk ? MAIL_BULK : MAIL_SEND,
         payload: { box: sealer.seal(JSON.stringify(mail), CONTEXT).toString("base64") },
         expiresAt: validUntil,
       }),
@@ -81,7 +90,11 @@ export function createMailTopics({ sealer, sink, log }: MailTopicsDeps): MailTop
     retryTopic: MAIL_RETRY,
   });
   return {
-    topics: { [MAIL_SEND]: handler(MAIL_SEND), [MAIL_RETRY]: handler(MAIL_RETRY) },
+    topics: {
+      [MAIL_SEND]: handler(MAIL_SEND),
+      [MAIL_BULK]: handler(MAIL_BULK),
+      [MAIL_RETRY]: handler(MAIL_RETRY),
+    },
     refused: () => refused,
   };
 }

@@ -24,12 +24,12 @@ export interface Mailer extends MailSink {
   close(): void;
 }
 
-/** Creates a mailer with up to three persistent connections, opened by the first mail. */
+/** Creates a mailer with up to five persistent connections, opened by the first mails. */
 export function createMailer({ smtpUrl, from, timeoutMs = 10_000 }: MailerOptions): Mailer {
   const transport = createTransport({
     pool: true,
     url: smtpUrl,
-    maxConnections: 3,
+    maxConnections: 5,
     connectionTimeout: timeoutMs,
     greetingTimeout: timeoutMs,
     socketTimeout: timeoutMs,
