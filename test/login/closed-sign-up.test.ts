@@ -27,6 +27,9 @@ it.each(["/api/organizations", "/atrium.users.v1.UsersService/CreateOrganization
         path.startsWith("/api") ? "forbidden" : "permission_denied",
       ]);
     }
+    expect(outcome(await app.call("POST", "/api/organizations", { token: "ended", body: {} }))).toBe(
+      "401 unauthorized",
+    );
     const token = await app.login();
     expect(outcome(await app.call("POST", "/api/organizations", { token, body: {} }))).toBe("400 validation_error");
     expect((await app.call("POST", "/api/organizations", { token, body: { name: `Own ${path}` } })).status).toBe(201);

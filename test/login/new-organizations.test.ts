@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
+import { founder, outcome, password } from "../support/people.ts";
 
 let app: TestApp;
 let token: string;
@@ -78,6 +79,17 @@ describe("organizations", () => {
     const { body } = await app.call("GET", "/api/organizations", { token });
     expect((body.data as { name: string }[]).map(({ name }) => name)).toEqual(["Acme", "Second of Acme"]);
     expect(body).toMatchObject({ total: 2, limit: 50, offset: 0 });
+  });
+
+  it("a token that is no longer valid is refused as such, not as a sign-up without address", async () => {
+    const { token: ended } = await founder(app);
+    await app.call("POST", "/api/auth/logout", { token: ended });
+    const create = (body: object) => post("/api/organizations", body, ended);
+    const refused = await create({ name: "Further" });
+    expect(outcome(refused)).toBe("401 unauthorized");
+    expect(refused.headers.get("www-authenticate")).toMatch(/^Bearer/u);
+    const person = { email: "late@sign-up.test", password, first_name: "Lee" };
+    expect(outcome(await create({ name: "Further", ...person }))).toBe("201");
   });
 
   it("an organization publishes its keys", async () => {

@@ -37,7 +37,9 @@ export interface SignedUp extends OpenedPair {
 export function createSignUp(deps: LoginDeps, newOrganization: NewOrganization) {
   const { clock, random, hasher, events, people, access, sessions, config } = deps;
 
-  async function newPerson(request: SignUpRequest, { address }: RequestInfo): Promise<PersonToMake> {
+  async function newPerson(request: SignUpRequest, { address, invalidBearer }: RequestInfo): Promise<PersonToMake> {
+    // Whoever sends a token and no address wants a further organization: the client renews the token on 401.
+    if (invalidBearer === true && !request.email) throw errors.unauthorized();
     const email = request.email === undefined ? undefined : parseEmail(request.email);
     const { password } = request;
     const [firstName, lastName] = [request.firstName?.trim(), request.lastName?.trim()];
@@ -88,6 +90,7 @@ export function createSignUp(deps: LoginDeps, newOrganization: NewOrganization) 
      * Creates an organization. Without a caller a new person signs up; a signed-in person creates a further
      * organization of their own; a platform admin may name another owner, a new person.
      * @throws {forbidden} when sign-up is closed
+     * @throws {unauthorized} when a bearer came along that is not valid, and no address
      * @throws {validation_error} when a member is missing or not valid
      * @throws {conflict} when the name is or was in use
      * @throws {email_taken} when the new person exists

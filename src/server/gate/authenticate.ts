@@ -24,6 +24,7 @@ export function createAuthenticateIfPresent(authenticators: Authenticators): Ste
       if (call.header("authorization") === undefined) return undefined;
       return verifyOptionalBearer(authenticators, call).then((caller) => {
         call.caller = caller;
+        call.info.invalidBearer = caller === undefined;
         call.authenticatedAt = performance.now();
       });
     },

@@ -1,5 +1,5 @@
 import type { DescMethod } from "@bufbuild/protobuf";
-import { ServiceError } from "../../platform/errors.ts";
+import { errors, ServiceError } from "../../platform/errors.ts";
 import type { Precondition } from "../../platform/rpc.ts";
 import type { Step } from "./step.ts";
 
@@ -20,7 +20,8 @@ export function createEvaluatePrecondition(preconditions: Preconditions): Step {
         await preconditions.get(policy.method)?.(call.caller);
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error;
-        call.preconditionError = error;
+        // A token that has just ended must not look like a lack of power: the client renews it on 401.
+        call.preconditionError = call.info.invalidBearer === true ? errors.unauthorized() : error;
       }
     },
   };
