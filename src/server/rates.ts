@@ -1,13 +1,12 @@
 import { limitKey } from "../platform/outgoing/address.ts";
 import { RateClass } from "../../gen/atrium/options/v1/options_pb.ts";
 import { parseEmail } from "../platform/email.ts";
-import { errors } from "../platform/errors.ts";
-import { MAILS_PER_EMAIL } from "../platform/limits/index.ts";
+import { demandNoWait, MAILS_PER_EMAIL } from "../platform/limits/index.ts";
+import type { Attempt, SignInAttempts } from "../platform/limits/index.ts";
 import type { Message } from "@bufbuild/protobuf";
 import type { Call } from "./call.ts";
 import { textOf } from "./policy.ts";
 import type { Policy } from "./policy.ts";
-import type { Attempt, SignInAttempts } from "./sign-in-attempts.ts";
 
 /** A budget of `limit` calls in `windowMs`: a sliding window when `sliding`, else a token bucket. */
 export interface Budget {
@@ -91,12 +90,12 @@ export function createRates(limiter: RateLimiter, on: boolean, signInAttempts?: 
       for (const [budget, key] of budgets) {
         const wait = await limiter.take(budget, key(attempt.address, attempt.email));
         // With several waits, `Retry-After` is the longest.
-        if (wait > 0) refuse(Math.max(wait, (await attemptsOf(policy)?.waitMs(attempt)) ?? 0));
+        if (wait > 0) demandNoWait(Math.max(wait, (await attemptsOf(policy)?.waitMs(attempt)) ?? 0));
       }
     },
     attempt(policy, call, message, work) {
       const attempts = attemptsOf(policy);
-      return attempts === undefined ? work() : attempts.run(attemptOf(policy, call, message), refuse, work);
+      return attempts === undefined ? work() : attempts.run(attemptOf(policy, call, message), work);
     },
   };
 }
@@ -109,11 +108,7 @@ function attemptOf({ rate }: Policy, call: Call, message: Message): Attempt {
 }
 
 function refuseWhileWaiting(waitMs: number | Promise<number>): void | Promise<void> {
-  return typeof waitMs === "number" ? refuse(waitMs) : waitMs.then(refuse);
-}
-
-function refuse(waitMs: number): void {
-  if (waitMs > 0) throw errors.rateLimited({ retryAfter: waitMs / 1000 });
+  return typeof waitMs === "number" ? demandNoWait(waitMs) : waitMs.then(demandNoWait);
 }
 
 function subjectOf(policy: Policy, call: Call): string {

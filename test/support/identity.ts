@@ -213,6 +213,7 @@ function build(
     invitations,
     offboarding,
     oidc,
+    signInAttempts: undefined,
     config,
   });
   const anonymous = (from: RequestInfo = info) => createRequestContext(database, undefined, from);

@@ -2,12 +2,15 @@ import type { RequestInfo } from "../../platform/caller.ts";
 import { createRequestContext } from "../../platform/context.ts";
 import type { RequestContext } from "../../platform/context.ts";
 import type { Tx } from "../../platform/db/types.ts";
-import { ServiceError } from "../../platform/errors.ts";
+import { errors, ServiceError } from "../../platform/errors.ts";
+import { limitKey } from "../../platform/outgoing/address.ts";
+import type { Standing } from "../access/index.ts";
 import { causedByPerson, EVENTS, withoutActor } from "../event-catalogue/index.ts";
 import { invitationErrors } from "../invitations/index.ts";
 import type { InvitationRow } from "../invitations/index.ts";
 import type { SecondFactorNeeded } from "../mfa/index.ts";
 import type { PersonToMake, People } from "../people/index.ts";
+import { demandSingleSignOn } from "../sessions/index.ts";
 import type { OpenedPair } from "../sessions/index.ts";
 import type { LoginDeps } from "./deps.ts";
 import { loginErrors } from "./errors.ts";
@@ -42,10 +45,15 @@ interface ProvenPerson extends Proof {
 
 /** Acceptance of invitations (decisions 2.6). The stored invitation alone decides organization, address and role. */
 export function createAcceptInvitation(deps: LoginDeps) {
-  const { database, hasher, events, people, access, sessions, mfa, invitations } = deps;
+  const { database, hasher, events, people, access, sessions, mfa, invitations, signInAttempts } = deps;
 
   /** Uses the invitation up and creates the membership, in the transaction that opens the session. */
-  async function join(tx: Tx, invitationId: string, userUuid: string, info: RequestInfo): Promise<InvitationRow> {
+  async function join(
+    tx: Tx,
+    invitationId: string,
+    userUuid: string,
+    info: RequestInfo,
+  ): Promise<{ invitation: InvitationRow; standing: Standing }> {
     const used = await invitations.use(tx, invitationId);
     if (!(await people.memberships.join(tx, used.orgUuid, userUuid, used.roleId)))
       throw invitationErrors.memberAlready();
@@ -55,7 +63,11 @@ export function createAcceptInvitation(deps: LoginDeps) {
     if (confirmed) await events.emit(tx, EVENTS["email.confirmed"], event);
     const metadata = { method: "invitation", invitation_id: invitationId, role: used.role, role_id: used.roleId };
     await events.emit(tx, EVENTS["user.joined"], { ...event, metadata });
-    return used;
+    const standing = await access.standing(tx, userUuid, used.orgUuid);
+    if (standing === undefined) throw invitationErrors.notFound();
+    // Whatever the person came with, `fed` too, is no sign-on by a provider of this organization.
+    demandSingleSignOn(standing, []);
+    return { invitation: used, standing };
   }
 
   async function open(
@@ -65,9 +77,8 @@ export function createAcceptInvitation(deps: LoginDeps) {
     proof: Proof & { notAfter?: Date | undefined },
     info: RequestInfo,
   ): Promise<Accepted> {
-    const { orgUuid, role } = await join(tx, invitation.uuid, userUuid, info);
-    const standing = await access.standing(tx, userUuid, orgUuid);
-    if (standing === undefined) throw invitationErrors.notFound();
+    const { invitation: used, standing } = await join(tx, invitation.uuid, userUuid, info);
+    const { orgUuid, role } = used;
     return { ...(await sessions.open.pair(tx, { standing, ...proof, info })), userUuid, orgUuid, role };
   }
 
@@ -110,6 +121,7 @@ export function createAcceptInvitation(deps: LoginDeps) {
     return needed ?? open(tx, invitation, person.uuid, { ...proof, notAfter }, info);
   }
 
+  /** A wrong password counts as a failed login of the person. */
   async function withPassword(
     context: RequestContext,
     invitation: InvitationRow,
@@ -117,10 +129,18 @@ export function createAcceptInvitation(deps: LoginDeps) {
     password: string | undefined,
   ): Promise<Accepted | SecondFactorNeeded> {
     const { info } = context;
-    const right = password ? (await hasher.verify(person.passwordHash, password, info.address)).ok : false;
-    if (!right) throw loginErrors.emailTaken();
+    if (!password) throw loginErrors.emailTaken();
     const proven = { person, sessionId: null, amr: ["pwd"] };
-    return context.transaction((tx) => asExistingPerson(tx, invitation, proven, info));
+    const work = async () => {
+      if (!(await hasher.verify(person.passwordHash, password, info.address)).ok) throw errors.unauthorized();
+      return context.transaction((tx) => asExistingPerson(tx, invitation, proven, info));
+    };
+    const attempt = { address: limitKey(info.address), email: invitation.emailKey, delayed: true };
+    try {
+      return await (signInAttempts === undefined ? work() : signInAttempts.run(attempt, work));
+    } catch (error) {
+      throw error instanceof ServiceError && error.status === 401 ? loginErrors.emailTaken() : error;
+    }
   }
 
   function accept(
@@ -169,6 +189,7 @@ export function createAcceptInvitation(deps: LoginDeps) {
      * @throws {invitation_expired} when the invitation has expired or was accepted
      * @throws {validation_error} when a member that a new person must give is missing or not valid
      * @throws {email_taken} when the person exists and has not proven who they are, or is a member
+     * @throws {rate_limited} after too many wrong passwords of the person
      * @throws {username_taken} when a new person asks for a username in use
      */
     async accept(context: RequestContext, request: Acceptance): Promise<Accepted | SecondFactorNeeded> {
@@ -188,7 +209,7 @@ export function createAcceptInvitation(deps: LoginDeps) {
       payload: Readonly<Record<string, unknown>>,
       info: RequestInfo,
     ): Promise<string> {
-      return (await join(tx, String(payload["invitation_id"]), userUuid, info)).orgUuid;
+      return (await join(tx, String(payload["invitation_id"]), userUuid, info)).invitation.orgUuid;
     },
   };
 }

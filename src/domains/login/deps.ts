@@ -2,6 +2,7 @@ import type { Clock } from "../../platform/clock.ts";
 import type { PasswordHasher } from "../../platform/crypto/password.ts";
 import type { Sealer } from "../../platform/crypto/sealed.ts";
 import type { Database } from "../../platform/db/types.ts";
+import type { SignInAttempts } from "../../platform/limits/index.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Access } from "../access/index.ts";
 import type { Credentials } from "../credentials/index.ts";
@@ -42,6 +43,8 @@ export interface LoginDeps {
   invitations: Pick<Invitations, "show" | "demandPending" | "use" | "withdrawAllOf">;
   offboarding: Offboarding;
   oidc: Pick<Oidc, "secondFactor" | "connections" | "endLinks">;
+  /** Counts passwords that are not checked by `Login`; undefined where rate limits are off. */
+  signInAttempts: SignInAttempts | undefined;
   config: LoginConfig;
 }
 

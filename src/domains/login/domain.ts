@@ -1,5 +1,6 @@
 import { defineDomain } from "../../platform/domain.ts";
 import type { Ground } from "../../platform/domain.ts";
+import { createSignInAttempts } from "../../platform/limits/index.ts";
 import type { Events } from "../event-catalogue/index.ts";
 import { mfaRpc } from "../mfa/index.ts";
 import type { Mfa } from "../mfa/index.ts";
@@ -10,7 +11,8 @@ import { loginRpc } from "./rpc.ts";
 import type { LoginServiceDeps } from "./rpc.ts";
 import { SEALED } from "./sealed.ts";
 
-type Below = Omit<LoginDeps, "events" | "keys" | "config"> & Omit<LoginServiceDeps, "login" | "keys">;
+type Below = Omit<LoginDeps, "events" | "keys" | "signInAttempts" | "config"> &
+  Omit<LoginServiceDeps, "login" | "keys">;
 
 /** Sign-in and sign-up, and the sign-ins that a second factor completes. */
 export const loginDomain = defineDomain(
@@ -18,14 +20,17 @@ export const loginDomain = defineDomain(
   ({
     eventCatalogue: events,
     signingKeys: keys,
-    config: { baseUrl, openSignup, magicLinkDevEcho, ttl },
+    config: { baseUrl, openSignup, magicLinkDevEcho, ttl, rateLimits },
     contexts,
+    limiter,
     ...below
   }: Ground & Below & { eventCatalogue: Events; signingKeys: Keys; mfa: Mfa }) => {
+    const { signedInFrom } = below.sessions;
     const login = createLogin({
       ...below,
       events,
       keys,
+      signInAttempts: rateLimits ? createSignInAttempts({ ...limiter, signedInFrom }) : undefined,
       config: {
         baseUrl,
         openSignup,

@@ -1,4 +1,5 @@
 export { sessionsDomain } from "./domain.ts";
+export { demandSingleSignOn } from "./open.ts";
 export type { OpenedPair, OpenedSession, Opening, OpenRequest, SessionTtls } from "./open.ts";
 export type { OwnSession } from "./own-sessions.ts";
 export { sessionsRpc } from "./rpc.ts";

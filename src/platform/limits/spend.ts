@@ -10,6 +10,10 @@ export async function spend(
   budget: Budget,
   subject: string,
 ): Promise<void> {
-  const waitMs = (await limiter?.take(budget, subject)) ?? 0;
+  demandNoWait((await limiter?.take(budget, subject)) ?? 0);
+}
+
+/** @throws {rate_limited} when a call has to wait */
+export function demandNoWait(waitMs: number): void {
   if (waitMs > 0) throw errors.rateLimited({ retryAfter: waitMs / 1000 });
 }

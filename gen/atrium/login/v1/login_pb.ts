@@ -1324,8 +1324,9 @@ export const LoginService: GenService<{
   /**
    * Accepts an invitation. The invitation alone decides organization, email and
    * role. A new person gives a name and a password; somebody who exists proves
-   * it with the present password, or with their own bearer. Over REST the answer
-   * can also be had as `application/x-flatbuffers`, file identifier `IREG`. 400
+   * it with the present password, where a wrong one counts as a failed login, or
+   * with their own bearer. Over REST the answer can also be had as
+   * `application/x-flatbuffers`, file identifier `IREG`. 400
    * `invitation_expired`, 404 `invitation_not_found`, 409 `email_taken`,
    * `username_taken`.
    *

@@ -91,8 +91,9 @@ class LoginService(Protocol):
         """
         Accepts an invitation. The invitation alone decides organization, email and
         role. A new person gives a name and a password; somebody who exists proves
-        it with the present password, or with their own bearer. Over REST the answer
-        can also be had as `application/x-flatbuffers`, file identifier `IREG`. 400
+        it with the present password, where a wrong one counts as a failed login, or
+        with their own bearer. Over REST the answer can also be had as
+        `application/x-flatbuffers`, file identifier `IREG`. 400
         `invitation_expired`, 404 `invitation_not_found`, 409 `email_taken`,
         `username_taken`.
         """
@@ -579,8 +580,9 @@ class LoginServiceClient(ConnectClient):
         """
         Accepts an invitation. The invitation alone decides organization, email and
         role. A new person gives a name and a password; somebody who exists proves
-        it with the present password, or with their own bearer. Over REST the answer
-        can also be had as `application/x-flatbuffers`, file identifier `IREG`. 400
+        it with the present password, where a wrong one counts as a failed login, or
+        with their own bearer. Over REST the answer can also be had as
+        `application/x-flatbuffers`, file identifier `IREG`. 400
         `invitation_expired`, 404 `invitation_not_found`, 409 `email_taken`,
         `username_taken`.
         """
@@ -989,8 +991,9 @@ class LoginServiceSync(Protocol):
         """
         Accepts an invitation. The invitation alone decides organization, email and
         role. A new person gives a name and a password; somebody who exists proves
-        it with the present password, or with their own bearer. Over REST the answer
-        can also be had as `application/x-flatbuffers`, file identifier `IREG`. 400
+        it with the present password, where a wrong one counts as a failed login, or
+        with their own bearer. Over REST the answer can also be had as
+        `application/x-flatbuffers`, file identifier `IREG`. 400
         `invitation_expired`, 404 `invitation_not_found`, 409 `email_taken`,
         `username_taken`.
         """
@@ -1475,8 +1478,9 @@ class LoginServiceClientSync(ConnectClientSync):
         """
         Accepts an invitation. The invitation alone decides organization, email and
         role. A new person gives a name and a password; somebody who exists proves
-        it with the present password, or with their own bearer. Over REST the answer
-        can also be had as `application/x-flatbuffers`, file identifier `IREG`. 400
+        it with the present password, where a wrong one counts as a failed login, or
+        with their own bearer. Over REST the answer can also be had as
+        `application/x-flatbuffers`, file identifier `IREG`. 400
         `invitation_expired`, 404 `invitation_not_found`, 409 `email_taken`,
         `username_taken`.
         """

@@ -108,8 +108,9 @@ type LoginServiceClient interface {
 	VerifyMagicLink(context.Context, *v1.VerifyMagicLinkRequest) (*v1.VerifyMagicLinkResponse, error)
 	// Accepts an invitation. The invitation alone decides organization, email and
 	// role. A new person gives a name and a password; somebody who exists proves
-	// it with the present password, or with their own bearer. Over REST the answer
-	// can also be had as `application/x-flatbuffers`, file identifier `IREG`. 400
+	// it with the present password, where a wrong one counts as a failed login, or
+	// with their own bearer. Over REST the answer can also be had as
+	// `application/x-flatbuffers`, file identifier `IREG`. 400
 	// `invitation_expired`, 404 `invitation_not_found`, 409 `email_taken`,
 	// `username_taken`.
 	AcceptInvite(context.Context, *v1.AcceptInviteRequest) (*v1.AcceptInviteResponse, error)
@@ -502,8 +503,9 @@ type LoginServiceHandler interface {
 	VerifyMagicLink(context.Context, *v1.VerifyMagicLinkRequest) (*v1.VerifyMagicLinkResponse, error)
 	// Accepts an invitation. The invitation alone decides organization, email and
 	// role. A new person gives a name and a password; somebody who exists proves
-	// it with the present password, or with their own bearer. Over REST the answer
-	// can also be had as `application/x-flatbuffers`, file identifier `IREG`. 400
+	// it with the present password, where a wrong one counts as a failed login, or
+	// with their own bearer. Over REST the answer can also be had as
+	// `application/x-flatbuffers`, file identifier `IREG`. 400
 	// `invitation_expired`, 404 `invitation_not_found`, 409 `email_taken`,
 	// `username_taken`.
 	AcceptInvite(context.Context, *v1.AcceptInviteRequest) (*v1.AcceptInviteResponse, error)

@@ -1,6 +1,8 @@
-import { ServiceError } from "../platform/errors.ts";
-import type { DelayRule, Delays, Streaks } from "../platform/limits/index.ts";
-import { SIGN_IN_FAILURES } from "../platform/limits/index.ts";
+import { ServiceError } from "../errors.ts";
+import type { DelayRule, Delays } from "./delays.ts";
+import { demandNoWait } from "./spend.ts";
+import { SIGN_IN_FAILURES } from "./streaks.ts";
+import type { Streaks } from "./streaks.ts";
 
 /** What limits sign-in attempts. */
 export interface SignInAttemptsDeps {
@@ -12,6 +14,7 @@ export interface SignInAttemptsDeps {
 
 /** Who makes an attempt. */
 export interface Attempt {
+  /** As limits count it. */
   address: string;
   /** In the form in which mailboxes are compared. */
   email: string;
@@ -27,10 +30,10 @@ export interface SignInAttempts {
   /** Returns how long the next attempt has to wait. */
   waitMs(attempt: Attempt): Promise<number>;
   /**
-   * Runs an attempt and counts its result: 401 is a failure. Calls `refuse` with the time to wait, which throws, when
-   * the attempt is not allowed.
+   * Runs an attempt and counts its result: 401 is a failure.
+   * @throws {rate_limited} when the attempt is not allowed
    */
-  run<T>(attempt: Attempt, refuse: (waitMs: number) => void, work: () => Promise<T> | T): Promise<T>;
+  run<T>(attempt: Attempt, work: () => Promise<T> | T): Promise<T>;
 }
 
 const MINUTE_MS = 60_000;
@@ -58,12 +61,12 @@ export function createSignInAttempts({ delays, streaks, signedInFrom }: SignInAt
 
   return {
     waitMs,
-    async run(attempt, refuse, work) {
+    async run(attempt, work) {
       const { email, address } = attempt;
       const delay = await delayOf(attempt);
-      if (delay !== undefined && delay.waitMs > 0) refuse(Math.max(delay.waitMs, await waitMs(attempt)));
+      if (delay !== undefined && delay.waitMs > 0) demandNoWait(Math.max(delay.waitMs, await waitMs(attempt)));
       const charged = await streaks.charge(SIGN_IN_FAILURES, email);
-      if (!charged && !(await signedInFrom(email, address))) refuse(LOCKOUT_MS);
+      if (!charged && !(await signedInFrom(email, address))) demandNoWait(LOCKOUT_MS);
       try {
         const response = await work();
         await delay?.passed();
