@@ -13,8 +13,8 @@ export const LIST_MS = DAY_MS;
 export const RENEW_LIST_MS = DAY_MS / 2;
 
 const MAX_METADATA_NAME = 128;
-/** A label of a host name (RFC 1123 §2.1). */
-const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/iu;
+/** A label of a host name (RFC 1123 §2.1). With `iu`, `[a-z]` has U+212A too, which DER would write as `*`. */
+const LABEL = /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/u;
 
 /** The violation of a name that tools would show as something else; undefined where there is none. */
 export function checkCommonName(commonName: string): FieldViolation | undefined {
