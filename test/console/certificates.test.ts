@@ -10,6 +10,12 @@ describeInBrowser("certificates for a key of the browser", () => {
     const creation = page.getByRole("dialog", { name: "Create CA" });
     await creation.getByLabel("Common name").fill("Acme internal CA");
     await creation.getByRole("button", { name: "Create" }).click();
+    // The address for relying parties names this CA: without that, it is a newer one's list one day.
+    await page
+      .getByRole("code")
+      .filter({ hasText: /\/ca\.crl\?ca_uuid=[0-9a-f-]{36}$/u })
+      .waitFor();
+    await page.getByText(/curl -s "\S+\/ca\.crl\?ca_uuid=[0-9a-f-]{36}&format=pem"/u).waitFor();
     await page.getByRole("button", { name: "Issue certificate" }).click();
     let dialog = page.getByRole("dialog", { name: "Issue certificate" });
     await page.route(/\/csr-[^/]*\.js/u, (route) => route.abort());

@@ -138,6 +138,29 @@ test("the final list of a deleted authority has everything it issued, and the ne
   expect(before.number < final.number && final.number < next.number).toBe(true);
 });
 
+test("a certificate names the list of its own authority, which a newer authority does not replace", async () => {
+  const { body: authority } = await ca.create();
+  const { body: leaf } = await ca.issue();
+  await ca.remove();
+  const { body: newer } = await ca.create();
+  await ca.revoke((await ca.issue()).body.cert_uuid);
+  await bench.write("old.pem", authority.certificate);
+  await bench.write("leaf.pem", leaf.certificate);
+  const { output } = await bench.openssl(...["x509", "-in", "leaf.pem", "-noout", "-ext", "crlDistributionPoints"]);
+  const [, query = ""] = /\/\.well-known\/ca\.crl(\?\S+)/u.exec(output) ?? [];
+  for (const on of [app, second]) {
+    await bench.write("old.crl", (await listOf(on, `${query}&format=pem`)).text);
+    const options = ["-crl_check", "-CAfile", "old.pem", "-CRLfile", "old.crl"];
+    expect((await bench.openssl("verify", ...options, "leaf.pem")).output).toContain("certificate revoked");
+  }
+  expect((await listOf(app, `?ca_uuid=${newer.ca_uuid}`)).text).toBe((await listOf(app, "")).text);
+  const other = authorityOf(app, await founder(app));
+  const { body: foreign } = await other.create();
+  for (const id of [foreign.ca_uuid, "3e0cbf0b-7a6e-4b92-9c33-0d9b1c6c7f4e"])
+    expect(outcome(await listOf(app, `?ca_uuid=${id}`))).toBe("404 not_found");
+  expect(outcome(await listOf(app, "?ca_uuid=first"))).toBe("400 validation_error");
+});
+
 test("the list of an organization that has ended has everything its authority issued", async () => {
   await ca.create();
   const { body } = await ca.issue();

@@ -34,8 +34,8 @@ export interface CertificatesDeps {
   events: Pick<Events, "emit">;
   authorities: Pick<Authorities, "find">;
   signers: Signers;
-  /** Where the revocation list of an organization is published. */
-  listUrl: (orgUuid: string) => string;
+  /** Where the revocation list of an authority is published. */
+  listUrl: (orgUuid: string, caUuid: string) => string;
 }
 
 /** A certificate to issue. */
@@ -130,7 +130,7 @@ export function createCertificates(deps: CertificatesDeps) {
         names,
         usages: ["client"],
         publicKey,
-        crlUrl: listUrl(orgUuid),
+        crlUrl: listUrl(orgUuid, ca.caUuid),
       });
       const row: CertificateToStore = {
         ...period,

@@ -14,7 +14,8 @@ export interface MtlsCaDeps extends AuthoritiesDeps {
 export function createMtlsCa({ config, ...deps }: MtlsCaDeps) {
   const authorities = createAuthorities(deps);
   const signers = createSigners(deps);
-  const listUrl = (orgUuid: string): string => `${config.baseUrl}/orgs/${orgUuid}/.well-known/ca.crl`;
+  const listUrl = (orgUuid: string, caUuid: string): string =>
+    `${config.baseUrl}/orgs/${orgUuid}/.well-known/ca.crl?ca_uuid=${caUuid}`;
   return {
     authorities,
     certificates: createCertificates({ ...deps, authorities, signers, listUrl }),

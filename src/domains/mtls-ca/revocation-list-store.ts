@@ -29,13 +29,18 @@ export interface ListToSign {
 /** Entries that one statement reads. */
 const BATCH = 10_000;
 
-/** The state of an organization's list: its active authority's, else the last one's. */
-export async function listState(database: Reader, orgUuid: string): Promise<ListState | undefined> {
+/** The state of a list of an organization: the named authority's, without a name the active or else the last one's. */
+export async function listState(
+  database: Reader,
+  orgUuid: string,
+  caUuid: string | undefined,
+): Promise<ListState | undefined> {
   const sql = `select a.ca_uuid as "caUuid", a.revocations, l.number, l.revocations as listed,
       l.next_update as "nextUpdate"
     from mtls_cas a join mtls_crls l on l.ca_uuid = a.ca_uuid
-    where a.org_uuid = $1 order by a.deleted_at desc nulls first limit 1`;
-  return (await database.prepared<ListState>("mtls-crl-state", sql, [orgUuid]))[0];
+    where a.org_uuid = $1 and ($2::uuid is null or a.ca_uuid = $2)
+    order by a.deleted_at desc nulls first limit 1`;
+  return (await database.prepared<ListState>("mtls-crl-state", sql, [orgUuid, caUuid ?? null]))[0];
 }
 
 /** A list that was signed, DER; undefined when there is a newer one. */

@@ -101,14 +101,19 @@ export function createRevocationLists({ database, clock, signers }: RevocationLi
 
   return {
     /**
-     * The revocation list of an organization's authority, or of its last one.
-     * @throws {not_found} when the organization never had one
+     * The revocation list of an authority of an organization: of the one that is named, else of the active or the last
+     * one.
+     * @throws {not_found} when there is no such authority
      */
-    async ofOrganization(orgUuid: string, format: "der" | "pem"): Promise<RevocationListDocument> {
+    async ofOrganization(
+      orgUuid: string,
+      caUuid: string | undefined,
+      format: "der" | "pem",
+    ): Promise<RevocationListDocument> {
       // A revocation counts when it was committed before the request: later ones never make it wait again.
       let wanted: ListState | undefined;
       for (;;) {
-        const state = await store.listState(database, orgUuid);
+        const state = await store.listState(database, orgUuid, caUuid);
         if (state === undefined) throw mtlsCaErrors.notFound();
         if (wanted?.caUuid !== state.caUuid) wanted = state;
         const isCurrent = isFresh(state) && state.listed >= wanted.revocations;

@@ -62,11 +62,11 @@ export function spiffeRpc(
       setHeaders(call, headers);
       return { keys: keys.map(printKey), spiffeSequence: sequence, spiffeRefreshHint: REFRESH_HINT_SECONDS };
     },
-    async getRevocationList({ orgUuid, format, issuer }, call) {
+    async getRevocationList({ orgUuid, caUuid, format, issuer }, call) {
       const isPem = format === "pem";
       const contentType = isPem ? PEM : "application/pkix-crl";
       if (issuer !== "spiffe") {
-        const { data, headers } = await revocationLists.ofOrganization(orgUuid, isPem ? "pem" : "der");
+        const { data, headers } = await revocationLists.ofOrganization(orgUuid, caUuid, isPem ? "pem" : "der");
         setHeaders(call, headers);
         return { contentType, data };
       }

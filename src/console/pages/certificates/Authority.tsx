@@ -21,7 +21,7 @@ export function Authority({ ca, onIssue }: { ca: Ca; onIssue: () => void }) {
   const orgUuid = useOrg();
   const [removing, setRemoving] = useState(false);
   const remove = useCall(MtlsCaService.method.deleteCa, { done: "CA deleted" });
-  const list = `${serviceUrl}/orgs/${orgUuid}/.well-known/ca.crl`;
+  const list = `${serviceUrl}/orgs/${orgUuid}/.well-known/ca.crl?ca_uuid=${ca.caUuid}`;
   return (
     <>
       <Section
@@ -59,7 +59,7 @@ export function Authority({ ca, onIssue }: { ca: Ca; onIssue: () => void }) {
         </Facts>
         <Lines
           what="openssl line"
-          before={`curl -s "${list}?format=pem" -o crl.pem`}
+          before={`curl -s "${list}&format=pem" -o crl.pem`}
           line="openssl verify -crl_check -CAfile ca.pem -CRLfile crl.pem certificate.pem"
         />
       </Section>

@@ -1107,7 +1107,12 @@ type GetRevocationListRequest struct {
 	Format *string `protobuf:"bytes,2,opt,name=format,proto3,oneof" json:"format,omitempty"`
 	// Whose list: `ca`, which is also the default, for the organization's CA, or
 	// `spiffe` for its SPIFFE root.
-	Issuer        *string `protobuf:"bytes,3,opt,name=issuer,proto3,oneof" json:"issuer,omitempty"`
+	Issuer *string `protobuf:"bytes,3,opt,name=issuer,proto3,oneof" json:"issuer,omitempty"`
+	// Id of a CA of the organization, for its list: certificates name the list of
+	// their own CA, which outlives its deletion and a newer CA. When it is left
+	// out, the list of the active CA, else of the last one. Without effect on the
+	// list of the SPIFFE root.
+	CaUuid        *string `protobuf:"bytes,4,opt,name=ca_uuid,json=caUuid,proto3,oneof" json:"ca_uuid,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1159,6 +1164,13 @@ func (x *GetRevocationListRequest) GetFormat() string {
 func (x *GetRevocationListRequest) GetIssuer() string {
 	if x != nil && x.Issuer != nil {
 		return *x.Issuer
+	}
+	return ""
+}
+
+func (x *GetRevocationListRequest) GetCaUuid() string {
+	if x != nil && x.CaUuid != nil {
+		return *x.CaUuid
 	}
 	return ""
 }
@@ -1264,14 +1276,17 @@ const file_atrium_spiffe_v1_spiffe_proto_rawDesc = "" +
 	"\x01y\x18\x05 \x01(\tR\x01y\x12\x16\n" +
 	"\x03x5c\x18\x06 \x03(\tB\x04Ȼ\x18\x01R\x03x5c\x12\x16\n" +
 	"\x03kid\x18\a \x01(\tB\x04Ȼ\x18\x01R\x03kid\x12\x16\n" +
-	"\x03alg\x18\b \x01(\tB\x04Ȼ\x18\x01R\x03alg\"\xb1\x01\n" +
+	"\x03alg\x18\b \x01(\tB\x04Ȼ\x18\x01R\x03alg\"\xe3\x01\n" +
 	"\x18GetRevocationListRequest\x12#\n" +
 	"\borg_uuid\x18\x01 \x01(\tB\b\xba\xbb\x18\x04\b\x01@\x01R\aorgUuid\x12+\n" +
 	"\x06format\x18\x02 \x01(\tB\x0e\xba\xbb\x18\n" +
 	":\x03der:\x03pemH\x00R\x06format\x88\x01\x01\x12-\n" +
-	"\x06issuer\x18\x03 \x01(\tB\x10\xba\xbb\x18\f:\x02ca:\x06spiffeH\x01R\x06issuer\x88\x01\x01B\t\n" +
+	"\x06issuer\x18\x03 \x01(\tB\x10\xba\xbb\x18\f:\x02ca:\x06spiffeH\x01R\x06issuer\x88\x01\x01\x12$\n" +
+	"\aca_uuid\x18\x04 \x01(\tB\x06\xba\xbb\x18\x02@\x01H\x02R\x06caUuid\x88\x01\x01B\t\n" +
 	"\a_formatB\t\n" +
-	"\a_issuer2\x83\v\n" +
+	"\a_issuerB\n" +
+	"\n" +
+	"\b_ca_uuid2\x83\v\n" +
 	"\rSpiffeService\x12\xba\x01\n" +
 	"\x12GetRootCertificate\x12+.atrium.spiffe.v1.GetRootCertificateRequest\x1a\x14.google.api.HttpBody\"a\xaa\xbb\x18\x02\b\x01\xb2\xbb\x18\x1a\x12\x16application/x-pem-fileH\x01һ\x18\v\n" +
 	"\tnot_found\x82\xd3\xe4\x93\x02%\x12#/orgs/{org_uuid}/.well-known/ca.pem\x90\x02\x01\x12\x97\x01\n" +

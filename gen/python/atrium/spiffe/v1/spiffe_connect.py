@@ -102,7 +102,7 @@ class SpiffeService(Protocol):
         """
         The revocation list of the organization's CA, or of its SPIFFE root: DER
         (`application/pkix-crl`), or PEM on request. 404 `not_found` where there
-        never was a CA.
+        never was a CA, or none with the given id.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -442,7 +442,7 @@ class SpiffeServiceClient(ConnectClient):
         """
         The revocation list of the organization's CA, or of its SPIFFE root: DER
         (`application/pkix-crl`), or PEM on request. 404 `not_found` where there
-        never was a CA.
+        never was a CA, or none with the given id.
         """
         return await self.execute_unary(
             request=request,
@@ -522,7 +522,7 @@ class SpiffeServiceSync(Protocol):
         """
         The revocation list of the organization's CA, or of its SPIFFE root: DER
         (`application/pkix-crl`), or PEM on request. 404 `not_found` where there
-        never was a CA.
+        never was a CA, or none with the given id.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -860,7 +860,7 @@ class SpiffeServiceClientSync(ConnectClientSync):
         """
         The revocation list of the organization's CA, or of its SPIFFE root: DER
         (`application/pkix-crl`), or PEM on request. 404 `not_found` where there
-        never was a CA.
+        never was a CA, or none with the given id.
         """
         return self.execute_unary(
             request=request,

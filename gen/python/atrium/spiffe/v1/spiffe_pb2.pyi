@@ -597,6 +597,7 @@ class GetRevocationListRequest(_message.Message):
     ORG_UUID_FIELD_NUMBER: _builtins.int
     FORMAT_FIELD_NUMBER: _builtins.int
     ISSUER_FIELD_NUMBER: _builtins.int
+    CA_UUID_FIELD_NUMBER: _builtins.int
     org_uuid: _builtins.str
     """Id of the organization."""
     format: _builtins.str
@@ -605,21 +606,32 @@ class GetRevocationListRequest(_message.Message):
     """Whose list: `ca`, which is also the default, for the organization's CA, or
     `spiffe` for its SPIFFE root.
     """
+    ca_uuid: _builtins.str
+    """Id of a CA of the organization, for its list: certificates name the list of
+    their own CA, which outlives its deletion and a newer CA. When it is left
+    out, the list of the active CA, else of the last one. Without effect on the
+    list of the SPIFFE root.
+    """
     def __init__(
         self,
         *,
         org_uuid: _builtins.str = ...,
         format: _builtins.str | None = ...,
         issuer: _builtins.str | None = ...,
+        ca_uuid: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_format", b"_format", "_issuer", b"_issuer", "format", b"format", "issuer", b"issuer"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_ca_uuid", b"_ca_uuid", "_format", b"_format", "_issuer", b"_issuer", "ca_uuid", b"ca_uuid", "format", b"format", "issuer", b"issuer"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_format", b"_format", "_issuer", b"_issuer", "format", b"format", "issuer", b"issuer", "org_uuid", b"org_uuid"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_ca_uuid", b"_ca_uuid", "_format", b"_format", "_issuer", b"_issuer", "ca_uuid", b"ca_uuid", "format", b"format", "issuer", b"issuer", "org_uuid", b"org_uuid"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__ca_uuid: _TypeAlias = _typing.Literal["ca_uuid"]  # noqa: Y015
+    _WhichOneofArgType__ca_uuid: _TypeAlias = _typing.Literal["_ca_uuid", b"_ca_uuid"]  # noqa: Y015
     _WhichOneofReturnType__format: _TypeAlias = _typing.Literal["format"]  # noqa: Y015
     _WhichOneofArgType__format: _TypeAlias = _typing.Literal["_format", b"_format"]  # noqa: Y015
     _WhichOneofReturnType__issuer: _TypeAlias = _typing.Literal["issuer"]  # noqa: Y015
     _WhichOneofArgType__issuer: _TypeAlias = _typing.Literal["_issuer", b"_issuer"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__ca_uuid) -> _WhichOneofReturnType__ca_uuid | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__format) -> _WhichOneofReturnType__format | None: ...
     @_typing.overload

@@ -90,7 +90,7 @@ type SpiffeServiceClient interface {
 	GetSpiffeBundle(context.Context, *v1.GetSpiffeBundleRequest) (*v1.SpiffeBundle, error)
 	// The revocation list of the organization's CA, or of its SPIFFE root: DER
 	// (`application/pkix-crl`), or PEM on request. 404 `not_found` where there
-	// never was a CA.
+	// never was a CA, or none with the given id.
 	GetRevocationList(context.Context, *v1.GetRevocationListRequest) (*httpbody.HttpBody, error)
 }
 
@@ -275,7 +275,7 @@ type SpiffeServiceHandler interface {
 	GetSpiffeBundle(context.Context, *v1.GetSpiffeBundleRequest) (*v1.SpiffeBundle, error)
 	// The revocation list of the organization's CA, or of its SPIFFE root: DER
 	// (`application/pkix-crl`), or PEM on request. 404 `not_found` where there
-	// never was a CA.
+	// never was a CA, or none with the given id.
 	GetRevocationList(context.Context, *v1.GetRevocationListRequest) (*httpbody.HttpBody, error)
 }
 
