@@ -75,6 +75,22 @@ describe("check-and-set", () => {
     expect(await put('"1", "2"', 2)).toBe("200");
   });
 
+  test("a write with If-None-Match: * succeeds only for a name that is not in use", async () => {
+    const header = { "if-none-match": "*" };
+    const put = async (body: unknown, more: object = {}) =>
+      outcome(await secrets.put("first", body, { ...header, ...more }));
+    expect(await put("1")).toBe("200");
+    expect(await put("2")).toBe(conflict);
+    expect(await put({ value: "2", expected_version: 0 })).toBe(conflict);
+    expect(await put({ value: "2", expected_version: 1 })).toBe("400 validation_error");
+    expect(await put("2", ifMatch('"1"'))).toBe("400 validation_error");
+    expect((await secrets.get("first")).body).toMatchObject({ version: 1, value: "1" });
+    // The tag of a cached read is no condition of a write.
+    expect(outcome(await secrets.put("first", "2", { "if-none-match": '"1"' }))).toBe("200");
+    await secrets.remove("first");
+    expect(await put("3")).toBe("200");
+  });
+
   test("a deletion obeys If-Match", async () => {
     await secrets.put("deleted", "1");
     expect(outcome(await secrets.remove("deleted", ifMatch('"2"')))).toBe(conflict);

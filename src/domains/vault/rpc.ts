@@ -18,7 +18,8 @@ import type { Vault } from "./vault.ts";
 export function vaultRpc({ seal, read, secrets, rotate }: Vault, contexts: RequestContexts): ServiceRegistration {
   return registration(VaultService, {
     putSecret: async ({ orgUuid, name, value, tags, description, expectedVersion }, call) => {
-      const condition = conditionOf(call.requestHeader.get("if-match"), expectedVersion);
+      const { requestHeader: header } = call;
+      const condition = conditionOf(header.get("if-match"), expectedVersion, header.get("if-none-match"));
       const wish = {
         value: checkValue(certain(value, "value, which the contract requires")),
         tags: tags && readTags(toJson(ListValueSchema, tags)),

@@ -24,11 +24,19 @@ export type Condition = "none" | "absent" | "living" | readonly number[];
 
 /**
  * The condition of a write. `If-Match` is `*`, a bare version, or entity tags as in RFC 9110 §13.1.1; weak and foreign
- * tags match no version. Version 0 stands for a name that is not in use.
+ * tags match no version. Version 0 stands for a name that is not in use, and so does `If-None-Match: *`.
  * @throws {bad_request} when If-Match is neither
- * @throws {validation_error} when the two contradict each other
+ * @throws {validation_error} when they contradict each other
  */
-export function conditionOf(ifMatch: string | null, expectedVersion?: number): Condition {
+export function conditionOf(
+  ifMatch: string | null,
+  expectedVersion?: number,
+  ifNoneMatch: string | null = null,
+): Condition {
+  if (ifNoneMatch?.trim() === "*") {
+    if ((expectedVersion ?? 0) === 0) return conditionOf(ifMatch, 0);
+    throw invalid("expected_version", "conflicting", "is not 0, as If-None-Match demands");
+  }
   const byHeader = ifMatch === null ? "none" : conditionOfHeader(ifMatch.trim());
   if (expectedVersion === undefined) return byHeader;
   const byBody = expectedVersion === 0 ? "absent" : [expectedVersion];

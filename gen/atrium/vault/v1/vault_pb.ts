@@ -660,7 +660,8 @@ export const VaultService: GenService<{
   /**
    * Writes a secret: version 1 of a new name, else the next version, also of a
    * deleted name. With `If-Match` (a version, or `*` for any) or
-   * `expected_version` only when that is the present version, else 409
+   * `expected_version` only when that is the present version, with
+   * `If-None-Match: *` only when the name is not in use, else 409
    * `version_conflict`. `ETag` is the version written.
    *
    * @generated from rpc atrium.vault.v1.VaultService.PutSecret

@@ -48,7 +48,8 @@ class VaultService(Protocol):
         """
         Writes a secret: version 1 of a new name, else the next version, also of a
         deleted name. With `If-Match` (a version, or `*` for any) or
-        `expected_version` only when that is the present version, else 409
+        `expected_version` only when that is the present version, with
+        `If-None-Match: *` only when the name is not in use, else 409
         `version_conflict`. `ETag` is the version written.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
@@ -308,7 +309,8 @@ class VaultServiceClient(ConnectClient):
         """
         Writes a secret: version 1 of a new name, else the next version, also of a
         deleted name. With `If-Match` (a version, or `*` for any) or
-        `expected_version` only when that is the present version, else 409
+        `expected_version` only when that is the present version, with
+        `If-None-Match: *` only when the name is not in use, else 409
         `version_conflict`. `ETag` is the version written.
         """
         return await self.execute_unary(
@@ -582,7 +584,8 @@ class VaultServiceSync(Protocol):
         """
         Writes a secret: version 1 of a new name, else the next version, also of a
         deleted name. With `If-Match` (a version, or `*` for any) or
-        `expected_version` only when that is the present version, else 409
+        `expected_version` only when that is the present version, with
+        `If-None-Match: *` only when the name is not in use, else 409
         `version_conflict`. `ETag` is the version written.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
@@ -840,7 +843,8 @@ class VaultServiceClientSync(ConnectClientSync):
         """
         Writes a secret: version 1 of a new name, else the next version, also of a
         deleted name. With `If-Match` (a version, or `*` for any) or
-        `expected_version` only when that is the present version, else 409
+        `expected_version` only when that is the present version, with
+        `If-None-Match: *` only when the name is not in use, else 409
         `version_conflict`. `ETag` is the version written.
         """
         return self.execute_unary(

@@ -70,7 +70,8 @@ const (
 type VaultServiceClient interface {
 	// Writes a secret: version 1 of a new name, else the next version, also of a
 	// deleted name. With `If-Match` (a version, or `*` for any) or
-	// `expected_version` only when that is the present version, else 409
+	// `expected_version` only when that is the present version, with
+	// `If-None-Match: *` only when the name is not in use, else 409
 	// `version_conflict`. `ETag` is the version written.
 	PutSecret(context.Context, *v1.PutSecretRequest) (*v1.SecretVersion, error)
 	// Reads the latest version of a secret. `ETag` is the version.
@@ -305,7 +306,8 @@ func (c *vaultServiceClient) Unseal(ctx context.Context, req *v1.UnsealRequest) 
 type VaultServiceHandler interface {
 	// Writes a secret: version 1 of a new name, else the next version, also of a
 	// deleted name. With `If-Match` (a version, or `*` for any) or
-	// `expected_version` only when that is the present version, else 409
+	// `expected_version` only when that is the present version, with
+	// `If-None-Match: *` only when the name is not in use, else 409
 	// `version_conflict`. `ETag` is the version written.
 	PutSecret(context.Context, *v1.PutSecretRequest) (*v1.SecretVersion, error)
 	// Reads the latest version of a secret. `ETag` is the version.
