@@ -1,5 +1,6 @@
 import { combine, split } from "shamir-secret-sharing";
 import { afterEach, describe, expect, test } from "vitest";
+import { createLog } from "../../src/platform/log.ts";
 import { MASTER_KEY, startApp } from "../support/app.ts";
 import type { AppOptions, TestApp } from "../support/app.ts";
 import { auditOf, founder, outcome } from "../support/people.ts";
@@ -130,6 +131,25 @@ describe("the seal", () => {
     expect(outcome(await seal.unseal({ key: wrongKey }))).toBe("400 unseal_failed");
     expect((await seal.unseal({ key })).body).toEqual(open);
     expect((await secretsOf(wrong, who).get("kept")).body.value).toBe("value");
+  });
+
+  test("the log says whether a wrong master key at start leaves the vault sealed", async () => {
+    const lines: string[] = [];
+    const write = (line: string) => void lines.push((JSON.parse(line) as { msg: string }).msg);
+    const log = createLog({ level: "error", destination: { write } });
+    const app = await start();
+    const restart = () => start({ masterKey: Buffer.alloc(32, 1), log });
+    await restart();
+    const seal = await sealOf(app);
+    await seal.seal();
+    await seal.unseal({ key });
+    const restarted = await sealOf(await restart());
+    expect((await restarted.status()).body).toEqual(open);
+    const wrong = "SERVICE_MASTER_KEY is not the key of this vault";
+    expect(lines).toEqual([
+      `${wrong}; the vault starts sealed`,
+      `${wrong}; the vault is open by the key that operators entered`,
+    ]);
   });
 
   test("a former master key opens what it sealed, beside the present one", async () => {

@@ -121,15 +121,18 @@ export function createSeal({ database, clock, random, log, sealer, masterKey, ma
     /** Compares the configured master key with the stored check; the first start with a key stores the check. */
     async checkMasterKey(): Promise<void> {
       if (masterKey === undefined) return;
-      const { keyCheck } = await database.transaction(async (tx) => {
-        const state = await store.lockSeal(tx);
-        if (state.keyCheck !== null) return state;
+      const state = await database.transaction(async (tx) => {
+        const present = await store.lockSeal(tx);
+        if (present.keyCheck !== null) return present;
         const fresh = checkOf(masterKey, random);
         await store.insertKeyCheck(tx, fresh);
-        return { keyCheck: fresh };
+        return { ...present, keyCheck: fresh };
       });
-      isKeyWrong = keyCheck !== null && !masterKeys.confirm(keyCheck);
-      if (isKeyWrong) log.error("SERVICE_MASTER_KEY is not the key of this vault; the vault starts sealed");
+      isKeyWrong = state.keyCheck !== null && !masterKeys.confirm(state.keyCheck);
+      if (!isKeyWrong) return;
+      const isOpen = masterKeys.find(state) !== undefined;
+      const consequence = isOpen ? "the vault is open by the key that operators entered" : "the vault starts sealed";
+      log.error(`SERVICE_MASTER_KEY is not the key of this vault; ${consequence}`);
     },
 
     /** State of the seal. */
