@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { createClient, Code, ConnectError } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { connect } from "node:net";
+import { decodeJwt } from "jose";
 import { afterAll, beforeAll, expect, it, onTestFailed, vi } from "vitest";
 import { SpiffeWorkloadAPI } from "../../gen/spiffe/workload/workload_pb.ts";
 import { runWorkloadAgent } from "../../src/cli/workload-agent/index.ts";
@@ -33,6 +34,7 @@ beforeAll(async () => {
   server = app.mutualTls?.address ?? "";
   writeFileSync(at("ca.pem"), app.mutualTls?.certificate ?? "");
   writeFileSync(at("token"), `${token}\n`);
+  writeFileSync(at("broken.pem"), "-----BEGIN CERTIFICATE-----\nnonsense\n-----END CERTIFICATE-----\n");
 });
 afterAll(async () => {
   rmSync(folder, { recursive: true });
@@ -117,6 +119,10 @@ it("the agent serves X.509-SVIDs, JWT-SVIDs and bundles on its socket, and leave
   expect(await client.validateJWTSVID({ audience: "reports", svid }, { headers })).toMatchObject({ spiffeId: id });
   expect(await codeOf(client.validateJWTSVID({ audience: "other", svid }, { headers }))).toBe(Code.InvalidArgument);
   expect(await codeOf(client.fetchJWTSVID({ audience: [] }, { headers }))).toBe(Code.InvalidArgument);
+  const twice = await client.fetchJWTSVID({ audience: ["reports", "reports"] }, { headers });
+  expect(decodeJwt(twice.svids[0]?.svid ?? "").aud).toEqual(["reports"]);
+  const many = client.fetchJWTSVID({ audience: Array.from({ length: 11 }, (_, n) => `a${n}`) }, { headers });
+  await expect(many).rejects.toThrow("[invalid_argument] audience must have at most 10 items");
   expect(await codeOf(client.fetchJWTSVID({ audience: ["a"], spiffeId: `${id}x` }, { headers }))).toBe(
     Code.PermissionDenied,
   );
@@ -183,6 +189,7 @@ it.each([
   ["a token that is refused", "refused", {}, /^atrium: The service refused the automation token/u],
   ["an http URL", "", { server: "http://localhost:1" }, /^atrium: --server must be an https URL/u],
   ["a file without a certificate", "", { "ca-file": at("token") }, /has no certificate/u],
+  ["a file with a broken certificate", "", { "ca-file": at("broken.pem") }, /has a certificate that cannot be read/u],
   ["a path that is no socket", "", { socket: at("ca.pem") }, /exists and is not a socket/u],
 ])("the agent does not start with %s", async (_what, text, more: Record<string, string>, message) => {
   if (text !== "") writeFileSync(at("token"), text);

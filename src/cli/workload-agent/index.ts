@@ -2,7 +2,7 @@ import { createServer } from "node:http2";
 import type { ServerHttp2Session } from "node:http2";
 import { resolve } from "node:path";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
-import { readText, readToken } from "../files.ts";
+import { readCertificates, readToken } from "../files.ts";
 import { CommandError, runCommand } from "../output.ts";
 import type { Terminal } from "../output.ts";
 import { createKeeper } from "./keeper.ts";
@@ -44,9 +44,7 @@ export function runWorkloadAgent(
       throw new CommandError(
         `--server must be an https URL of the service's mutual TLS listener, not ${options.server}.`,
       );
-    const ca = await readText(options.caFile, folders);
-    if (!ca.includes("-----BEGIN CERTIFICATE-----"))
-      throw new CommandError(`${options.caFile} has no certificate (PEM).`);
+    const ca = await readCertificates(options.caFile, folders);
     const readIt = (): Promise<string> => readToken(options.tokenFile, folders);
     await readIt();
     const keeper = createKeeper({ ...PACE, ...pace, server: options.server, ca, readToken: readIt, say });

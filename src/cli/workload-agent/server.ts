@@ -3,6 +3,8 @@ import type { Client, Interceptor } from "@connectrpc/connect";
 import { createConnectTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import { AccessService } from "../../../gen/atrium/access/v1/access_pb.ts";
 import { SpiffeService } from "../../../gen/atrium/spiffe/v1/spiffe_pb.ts";
+import { BadRequestSchema } from "../../../gen/google/rpc/error_details_pb.ts";
+import { createDocuments } from "./documents.ts";
 
 const TIMEOUT_MS = 15_000;
 /** A connection that is silent for so long is asked whether it is alive: a dead one stays for 15 minutes otherwise. */
@@ -15,6 +17,7 @@ export type Credential = { token: string } | { cert: string; key: string };
 export interface Server {
   access: Client<typeof AccessService>;
   spiffe: Client<typeof SpiffeService>;
+  document: ReturnType<typeof createDocuments>;
   close(): void;
 }
 
@@ -37,6 +40,7 @@ export function connectServer(url: string, ca: string, credential: Credential): 
   return {
     access: createClient(AccessService, transport),
     spiffe: createClient(SpiffeService, transport),
+    document: createDocuments(sessions, new URL(baseUrl).pathname.replace(/\/$/u, ""), TIMEOUT_MS),
     close: () => sessions.abort(),
   };
 }
@@ -46,8 +50,26 @@ export function isRefusal(error: unknown): boolean {
   return [Code.Unauthenticated, Code.PermissionDenied].includes(ConnectError.from(error).code);
 }
 
+/** Codes of OpenSSL for a certificate that the trusted ones do not verify. */
+const UNVERIFIED = new Set([
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_GET_ISSUER_CERT",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+]);
+
 /** The reason of a failed call, for a log line. */
 export function reasonOf(error: unknown): string {
-  const failure = ConnectError.from(error);
-  return failure.cause instanceof Error ? failure.cause.message : failure.rawMessage;
+  const { cause, rawMessage } = ConnectError.from(error);
+  if (!(cause instanceof Error)) return rawMessage;
+  const { code = "" } = cause as NodeJS.ErrnoException;
+  return UNVERIFIED.has(code) ? "the file of --ca-file does not verify its certificate" : cause.message;
+}
+
+/** What the service refuses in a request, member by member. */
+export function faultsOf(error: ConnectError): string {
+  const faults = error.findDetails(BadRequestSchema).flatMap(({ fieldViolations }) => fieldViolations);
+  if (faults.length === 0) return error.rawMessage;
+  return faults.map(({ field, description }) => `${field} ${description}`).join("; ");
 }

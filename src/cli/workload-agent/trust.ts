@@ -1,4 +1,4 @@
-import type { SpiffeBundle } from "../../../gen/atrium/spiffe/v1/spiffe_pb.ts";
+import type { JWK } from "jose";
 import { bytesOf } from "./identity.ts";
 import type { Server } from "./server.ts";
 
@@ -14,11 +14,19 @@ export interface Trust {
   readonly jwks: string;
 }
 
+/** What one call returned of it. */
+interface Reading {
+  readonly part: Partial<Trust>;
+  /** Names this version of it; undefined where it is always read in full. */
+  readonly etag?: string | undefined;
+}
+
 /** What one call returns of it. */
 interface Part {
   /** It is read at each such look at the service. */
   readonly everyLooks: number;
-  read(server: Server, orgUuid: string): Promise<Partial<Trust>>;
+  /** @returns undefined where it is still the version of `etag` */
+  read(server: Server, orgUuid: string, etag: string | undefined): Promise<Reading | undefined>;
 }
 
 /** Looks after which a part that could not be read is read again at the latest. */
@@ -31,19 +39,22 @@ const PARTS: readonly Part[] = [
     async read({ spiffe }) {
       const { trustDomain, x509Authorities } = await spiffe.getTrustBundle({});
       const roots = bytesOf(Buffer.concat(x509Authorities.map(({ asn1 }) => asn1)));
-      return { trustDomain: `spiffe://${trustDomain}`, roots };
+      return { part: { trustDomain: `spiffe://${trustDomain}`, roots } };
     },
   },
   {
     everyLooks: 6,
-    async read({ spiffe }, orgUuid) {
-      const { data } = await spiffe.getRevocationList({ orgUuid, issuer: "spiffe" });
-      return { crl: bytesOf(data) };
+    async read({ document }, orgUuid, known) {
+      const list = await document(`/orgs/${orgUuid}/.well-known/ca.crl?issuer=spiffe`, known);
+      return list && { part: { crl: bytesOf(list.data) }, etag: list.etag };
     },
   },
   {
     everyLooks: 60,
-    read: async ({ spiffe }, orgUuid) => ({ jwks: jwksOf(await spiffe.getSpiffeBundle({ orgUuid })) }),
+    async read({ document }, orgUuid, known) {
+      const bundle = await document(`/orgs/${orgUuid}/.well-known/spiffe-bundle`, known);
+      return bundle && { part: { jwks: jwksOf(bundle.data) }, etag: bundle.etag };
+    },
   },
 ];
 
@@ -53,6 +64,7 @@ export function createTrustReader() {
   let knownOf: string | undefined;
   /** Looks until each part is read again. */
   const waits = PARTS.map(() => 0);
+  const etags = PARTS.map((): string | undefined => undefined);
 
   return {
     /** What was read last of an organization; undefined until all of it has been read. */
@@ -63,6 +75,7 @@ export function createTrustReader() {
       if (knownOf !== orgUuid) {
         [known, knownOf] = [{}, orgUuid];
         waits.fill(0);
+        etags.fill(undefined);
       }
       const failures: unknown[] = [];
       await Promise.all(
@@ -73,9 +86,11 @@ export function createTrustReader() {
             return;
           }
           try {
-            const part = await read(server, orgUuid);
+            const reading = await read(server, orgUuid, etags[nth]);
             waits[nth] = everyLooks - 1;
-            known = { ...known, ...part };
+            if (reading === undefined) return;
+            known = { ...known, ...reading.part };
+            etags[nth] = reading.etag;
           } catch (error) {
             if (isComplete(known)) waits[nth] = Math.min(everyLooks, RETRY_LOOKS) - 1;
             failures.push(error);
@@ -90,7 +105,9 @@ export function createTrustReader() {
 const isComplete = (trust: Partial<Trust>): trust is Trust =>
   trust.roots !== undefined && trust.crl !== undefined && trust.jwks !== undefined;
 
-function jwksOf({ keys }: SpiffeBundle): string {
+/** The keys of JWT-SVIDs in a SPIFFE bundle. */
+function jwksOf(bundle: Buffer): string {
+  const { keys } = JSON.parse(bundle.toString()) as { keys: (JWK & { use: string })[] };
   const signing = keys.filter(({ use }) => use === "jwt-svid");
   return JSON.stringify({
     keys: signing.map(({ use, kty, crv, x, y, kid, alg }) => ({ use, kty, crv, x, y, kid, alg })),

@@ -5,7 +5,7 @@ import { createLocalJWKSet, jwtVerify } from "jose";
 import type { JSONWebKeySet } from "jose";
 import { SpiffeWorkloadAPI } from "../../../gen/spiffe/workload/workload_pb.ts";
 import type { Keeper, Material, Missing } from "./keeper.ts";
-import { isRefusal } from "./server.ts";
+import { faultsOf, isRefusal } from "./server.ts";
 
 /** Demands the header that a browser or proxy tricked into a call does not send (SPIFFE Workload Endpoint §4). */
 export const requireHeader: Interceptor = (next) => (request) => {
@@ -44,12 +44,12 @@ export function workloadApi({ feed, server }: Keeper, stop: AbortSignal): (route
     const connection = server();
     if (connection === undefined) throw unavailable();
     try {
-      const issued = await connection.spiffe.issueJwtSvid({ audience });
+      const issued = await connection.spiffe.issueJwtSvid({ audience: [...new Set(audience)] });
       return { spiffeId: issued.spiffeId, svid: issued.svid };
     } catch (error) {
       if (isRefusal(error)) throw new ConnectError("the service refused the identity", Code.PermissionDenied);
-      const { code, rawMessage } = ConnectError.from(error);
-      throw code === Code.InvalidArgument ? new ConnectError(rawMessage, code) : unavailable();
+      const refusal = ConnectError.from(error);
+      throw refusal.code === Code.InvalidArgument ? new ConnectError(faultsOf(refusal), refusal.code) : unavailable();
     }
   }
 
