@@ -5,6 +5,7 @@ import type { VaultCall } from "./cli/vault.ts";
 import { systemClock } from "./platform/clock.ts";
 import { ConfigError, readConfig } from "./platform/config.ts";
 import type { Config } from "./platform/config.ts";
+import { findSecret } from "./platform/config/secret-files.ts";
 import { assertPortFree } from "./app/dev/ports.ts";
 import { StartError } from "./platform/start-error.ts";
 import { createLog } from "./platform/log.ts";
@@ -107,7 +108,7 @@ async function runVerifyAudit(what: { file: string; jwks: string }): Promise<num
 /** Splits the master key, or calls the vault of a running service. */
 async function runVault(what: VaultCall | { action: "split" }): Promise<number> {
   const { callVault, splitMasterKey } = await import("./cli/vault.ts");
-  if (what.action === "split") return splitMasterKey(process.env, terminal());
+  if (what.action === "split") return splitMasterKey(findSecret(process.env, "SERVICE_MASTER_KEY"), terminal());
   return callVault(what, terminal());
 }
 

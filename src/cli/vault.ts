@@ -1,8 +1,6 @@
 import { split } from "shamir-secret-sharing";
 import { VaultService } from "../../gen/atrium/vault/v1/vault_pb.ts";
 import type { SealStatus } from "../../gen/atrium/vault/v1/vault_pb.ts";
-import type { Environment } from "../platform/config/reader.ts";
-import { findSecret } from "../platform/config/secret-files.ts";
 import { parseKey, readEntry } from "./entry.ts";
 import { readToken } from "./files.ts";
 import { CommandError, runCommand } from "./output.ts";
@@ -20,10 +18,15 @@ export interface VaultCall {
   tokenFile: string;
 }
 
+/** The master key as it was set, or why it could not be read. */
+interface FoundKey {
+  value?: string;
+  problem?: string;
+}
+
 /** Prints shares of a master key, one a line. @returns the exit code */
-export function splitMasterKey(env: Environment, terminal: Terminal): Promise<number> {
+export function splitMasterKey({ value: masterKey, problem }: FoundKey, terminal: Terminal): Promise<number> {
   return runCommand(terminal, async () => {
-    const { value: masterKey, problem } = findSecret(env, "SERVICE_MASTER_KEY");
     if (problem !== undefined) throw new CommandError(`${problem}.`);
     if (masterKey === undefined)
       throw new CommandError("SERVICE_MASTER_KEY is not set; set it to the master key that is to be split.");

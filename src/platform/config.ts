@@ -1,9 +1,9 @@
-import { createSecureContext } from "node:tls";
 import { parseEmail } from "./email.ts";
 import { LOG_LEVELS } from "./log.ts";
 import { parseDuration, Reader } from "./config/reader.ts";
 import type { Environment } from "./config/reader.ts";
 import { readSecrets } from "./config/secret-files.ts";
+import { readTemporalTls, readTls } from "./config/tls.ts";
 import type { Config, Lifetimes, Timing, Profile, Provider } from "./config/types.ts";
 
 export { parseDuration };
@@ -34,9 +34,9 @@ export interface ReadOptions {
  * @throws ConfigError that lists every problem: invalid values, unknown names that start with `SERVICE_`, and settings
  *   that production requires.
  */
-export function readConfig(given: Environment, options: ReadOptions = {}): Config {
-  const { env, problems } = readSecrets(given);
-  const read = new Reader(env);
+export function readConfig(env: Environment, options: ReadOptions = {}): Config {
+  const { secrets, problems } = readSecrets(env);
+  const read = new Reader(env, secrets);
   for (const problem of problems) read.problem(problem);
   const stated = read.choice(
     "SERVICE_PROFILE",
@@ -154,43 +154,6 @@ function readBaseUrl(read: Reader): string | undefined {
   };
   const expected = "a public URL such as https://id.example.com or https://example.com/id, without a slash at its end";
   return read.parsed("SERVICE_BASE_URL", parse, expected, undefined);
-}
-
-function readTls(read: Reader): Config["tls"] {
-  read.allOrNone("SERVICE_TLS_CERT", "SERVICE_TLS_KEY");
-  const cert = read.pem("SERVICE_TLS_CERT");
-  const key = read.pem("SERVICE_TLS_KEY");
-  if (cert === undefined || key === undefined) return undefined;
-  try {
-    createSecureContext({ cert, key });
-  } catch (error) {
-    // The text of OpenSSL names the fault and repeats nothing of the key.
-    const { reason, message } = error as Error & { reason?: string };
-    read.problem(
-      `SERVICE_TLS_CERT and SERVICE_TLS_KEY are not a certificate and its private key (${reason ?? message})`,
-    );
-  }
-  return { cert, key };
-}
-
-/** Uses the names of Temporal's own tools: `_PATH` is the path of a PEM file, `_DATA` its text. */
-function readTemporalTls(read: Reader): Config["temporal"]["tls"] {
-  const pem = (name: string): string | undefined => read.pem(`${name}_PATH`) ?? read.pem(`${name}_DATA`);
-  const ca = pem("TEMPORAL_TLS_SERVER_CA_CERT");
-  const cert = pem("TEMPORAL_TLS_CLIENT_CERT");
-  const key = pem("TEMPORAL_TLS_CLIENT_KEY");
-  const serverName = read.text("TEMPORAL_TLS_SERVER_NAME");
-  const on = read.flag("TEMPORAL_TLS", undefined);
-  if ((cert === undefined) !== (key === undefined))
-    read.problem("TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH belong together");
-  const details = {
-    ...(ca !== undefined && { ca }),
-    ...(cert !== undefined && { cert }),
-    ...(key !== undefined && { key }),
-    ...(serverName !== undefined && { serverName }),
-  };
-  if (on === false || Object.keys(details).length === 0) return on;
-  return details;
 }
 
 function readBootstrap(read: Reader, development: boolean): Config["bootstrap"] {

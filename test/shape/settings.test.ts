@@ -2,11 +2,11 @@ import { expect, it } from "vitest";
 import { readConfig } from "../../src/platform/config.ts";
 import { textOf } from "./sources.ts";
 
-/** Every variable the program asks for. */
+/** Every variable the program asks for; the page describes the `_FILE` forms of secrets in one sentence. */
 function settings(): string[] {
   const asked = new Set<string>();
   readConfig(new Proxy({}, { get: (_target, name) => void asked.add(String(name)) }));
-  return [...asked].filter((name) => name !== "NODE_ENV").toSorted();
+  return [...asked].filter((name) => name !== "NODE_ENV" && !name.endsWith("_FILE")).toSorted();
 }
 
 it("docs/configuration.md names every setting in full, and no other", () => {

@@ -53,9 +53,13 @@ export class Reader {
   readonly problems: string[] = [];
   readonly #known = new Set<string>();
   readonly #env: Environment;
+  readonly #secrets: Environment;
 
-  constructor(env: Environment) {
+  /** `secrets` were read before, from their variables or from the files that `<NAME>_FILE` names. */
+  constructor(env: Environment, secrets: Environment = {}) {
     this.#env = env;
+    this.#secrets = secrets;
+    for (const name of Object.keys(secrets)) this.#known.add(`${name}_FILE`);
   }
 
   problem(text: string): void {
@@ -65,7 +69,7 @@ export class Reader {
   /** The trimmed text of a variable; undefined when unset. */
   text(name: string): string | undefined {
     this.#known.add(name);
-    const value = this.#env[name]?.trim();
+    const value = (this.#secrets[name] ?? this.#env[name])?.trim();
     return value === "" ? undefined : value;
   }
 

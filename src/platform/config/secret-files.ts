@@ -41,15 +41,11 @@ export function findSecret(env: Environment, name: string): FoundSecret {
   }
 }
 
-/** Returns the variables with every secret in its own, and the problems found. */
-export function readSecrets(env: Environment): { env: Environment; problems: readonly string[] } {
-  const read: Record<string, string | undefined> = { ...env };
-  const problems: string[] = [];
-  for (const name of SECRETS) {
-    const { value, problem } = findSecret(env, name);
-    delete read[`${name}_FILE`];
-    if (value !== undefined) read[name] = value;
-    if (problem !== undefined) problems.push(problem);
-  }
-  return { env: read, problems };
+/** Returns what every secret is set to, wherever it stands, and the problems found. */
+export function readSecrets(env: Environment): { secrets: Environment; problems: readonly string[] } {
+  const found = SECRETS.map((name) => [name, findSecret(env, name)] as const);
+  return {
+    secrets: Object.fromEntries(found.map(([name, { value }]) => [name, value])),
+    problems: found.flatMap(([, { problem }]) => problem ?? []),
+  };
 }
