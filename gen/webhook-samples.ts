@@ -9,7 +9,7 @@ export const WEBHOOK_SAMPLES: Readonly<Record<string, { readonly when: string; r
   "app.archived": {"when":"An app was archived.","sample":{"app_id":"0b9c6c4e-5b0f-4a5e-9f0c-6d2f7c1c8a11","slug":"time-tracker","status":"archived"}},
   "app.published": {"when":"An app was approved and is in the marketplace.","sample":{"app_id":"0b9c6c4e-5b0f-4a5e-9f0c-6d2f7c1c8a11","slug":"time-tracker","status":"published"}},
   "certificate.issued": {"when":"The organization's authority issued a client certificate.","sample":{"cert_uuid":"5d6f2c58-7a53-4c1b-8f6e-0e8c1f6c2b90","serial":"4f0c1d9a6b7e58213c90aa4412ef6b07"}},
-  "certificate.revoked": {"when":"A client certificate was revoked.","sample":{"cert_uuid":"5d6f2c58-7a53-4c1b-8f6e-0e8c1f6c2b90","serial":"4f0c1d9a6b7e58213c90aa4412ef6b07"}},
+  "certificate.revoked": {"when":"A client certificate was revoked by itself. Deleting an authority revokes all it issued and sends none.","sample":{"cert_uuid":"5d6f2c58-7a53-4c1b-8f6e-0e8c1f6c2b90","serial":"4f0c1d9a6b7e58213c90aa4412ef6b07"}},
   "install.active": {"when":"The publisher has provisioned an install.","sample":{"install_id":"c1a7e6b2-44d5-4f8e-8a0d-93b7f0e1d254","app_id":"0b9c6c4e-5b0f-4a5e-9f0c-6d2f7c1c8a11"}},
   "install.deprovisioned": {"when":"The publisher has removed an install.","sample":{"install_id":"c1a7e6b2-44d5-4f8e-8a0d-93b7f0e1d254","app_id":"0b9c6c4e-5b0f-4a5e-9f0c-6d2f7c1c8a11"}},
   "install.deprovisioning": {"when":"An install is being removed.","sample":{"install_id":"c1a7e6b2-44d5-4f8e-8a0d-93b7f0e1d254","app_id":"0b9c6c4e-5b0f-4a5e-9f0c-6d2f7c1c8a11"}},
@@ -37,7 +37,7 @@ export const WEBHOOK_SAMPLES: Readonly<Record<string, { readonly when: string; r
   "user.created": {"when":"A person became a member of the organization.","sample":{"user_uuid":"3f6f1c0e-8a5d-4e0b-9f57-2a6b1c4d7e88","role_id":3,"is_owner":false,"status":"active"}},
   "user.deactivated": {"when":"A membership became inactive.","sample":{"user_uuid":"3f6f1c0e-8a5d-4e0b-9f57-2a6b1c4d7e88","email":"ada@acme.example","role":"manager","role_id":2,"is_owner":false,"status":"inactive"}},
   "user.deleted": {"when":"A person is no longer a member.","sample":{"user_uuid":"3f6f1c0e-8a5d-4e0b-9f57-2a6b1c4d7e88","email":"ada@acme.example","role":"manager","role_id":2,"is_owner":false,"status":"removed"}},
-  "user.updated": {"when":"A membership or a profile changed; of a profile, `changed` names the members.","sample":{"user_uuid":"3f6f1c0e-8a5d-4e0b-9f57-2a6b1c4d7e88","changed":["display_name"]}},
+  "user.updated": {"when":"A membership or a profile changed; of a profile, `changed` names the members.","sample":{"user_uuid":"3f6f1c0e-8a5d-4e0b-9f57-2a6b1c4d7e88","changed":["first_name"]}},
   "webhook.disabled": {"when":"A webhook was disabled, because its endpoint is `gone` or has been `failing` for five days.","sample":{"webhook_id":"6f0e2d1c-9b8a-4c7d-8e5f-3a2b1c0d4e96","url":"https://acme.example/hooks","reason":"failing"}},
   "webhook.test": {"when":"A person asked for a test of this webhook; it is sent whatever the webhook subscribes to.","sample":{"webhook_id":"6f0e2d1c-9b8a-4c7d-8e5f-3a2b1c0d4e96"}},
 };

@@ -253,6 +253,8 @@ test("the end of an identity ends its SVIDs and is told of each", async () => {
   expect(rows.map(({ serial }) => serial)).toEqual(["0a", "0b"]);
   const events = await one.call("GET", "/api/auth/events?type=svid.revoked", { token: owner.token });
   expect(events.body.total).toBe(2);
+  const serials = (events.body.data as { metadata: { serial: string } }[]).map(({ metadata }) => metadata.serial);
+  expect(serials.toSorted()).toEqual(["0a", "0b"]);
 });
 
 test("an API key that an identity made has its present power, and ends with it", async () => {

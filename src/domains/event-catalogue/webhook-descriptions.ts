@@ -48,7 +48,10 @@ export const WEBHOOK_DESCRIPTIONS: { readonly [T in WebhookEventType]: Descripti
   "app.archived": { when: "An app was archived.", sample: { ...APP, status: "archived" } },
   "app.published": { when: "An app was approved and is in the marketplace.", sample: { ...APP, status: "published" } },
   "certificate.issued": { when: "The organization's authority issued a client certificate.", sample: CERTIFICATE },
-  "certificate.revoked": { when: "A client certificate was revoked.", sample: CERTIFICATE },
+  "certificate.revoked": {
+    when: "A client certificate was revoked by itself. Deleting an authority revokes all it issued and sends none.",
+    sample: CERTIFICATE,
+  },
   "install.active": { when: "The publisher has provisioned an install.", sample: INSTALL },
   "install.deprovisioned": { when: "The publisher has removed an install.", sample: INSTALL },
   "install.deprovisioning": { when: "An install is being removed.", sample: INSTALL },
@@ -99,7 +102,7 @@ export const WEBHOOK_DESCRIPTIONS: { readonly [T in WebhookEventType]: Descripti
   "user.deleted": { when: "A person is no longer a member.", sample: { ...MEMBER, status: "removed" } },
   "user.updated": {
     when: "A membership or a profile changed; of a profile, `changed` names the members.",
-    sample: { user_uuid: MEMBER.user_uuid, changed: ["display_name"] },
+    sample: { user_uuid: MEMBER.user_uuid, changed: ["first_name"] },
   },
   "webhook.disabled": {
     when: "A webhook was disabled, because its endpoint is `gone` or has been `failing` for five days.",

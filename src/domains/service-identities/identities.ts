@@ -39,11 +39,11 @@ export function createIdentities({ database, clock, random, events, rbac, creden
   async function revokeSvids(tx: Tx, by: Cause, orgUuid: string, identityId: string): Promise<number> {
     for (let total = 0; ; ) {
       const revoked = await revokeSvidsOf(tx, identityId, dateOf(clock), REVOKED_AT_ONCE);
-      const happened = revoked.map(({ svidId, spiffeId }) => ({
+      const happened = revoked.map(({ svidId, spiffeId, serial }) => ({
         by,
         orgUuid,
         resourceId: svidId,
-        metadata: { svid_id: svidId, spiffe_id: spiffeId, identity_id: identityId, reason: "identity_deleted" },
+        metadata: { svid_id: svidId, spiffe_id: spiffeId, identity_id: identityId, serial, reason: "identity_deleted" },
         data: { svid_id: svidId, spiffe_id: spiffeId },
       }));
       await events.emitEach(tx, EVENTS["svid.revoked"], happened);

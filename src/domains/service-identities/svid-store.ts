@@ -104,18 +104,23 @@ export async function revokeSvid(tx: Tx, svidId: string, at: Date): Promise<bool
   return (await tx.query(sql, [svidId, at])).length > 0;
 }
 
-/** Revokes at most `limit` SVIDs of an identity that have not expired; returns them. */
+/**
+ * Revokes at most `limit` SVIDs of an identity that have not expired; returns them. Fewer are the last ones: those that
+ * another transaction revokes meanwhile do not count.
+ */
 export async function revokeSvidsOf(
   tx: Tx,
   identityId: string,
   at: Date,
   limit: number,
-): Promise<{ svidId: string; spiffeId: string }[]> {
+): Promise<Pick<SvidRow, "svidId" | "spiffeId" | "serial">[]> {
   const sql = `update svids s set revoked_at = $2
-    from (select svid_id from svids where identity_id = $1 and revoked_at is null and not_after > $2 limit $3) as active
-    where s.svid_id = active.svid_id and s.revoked_at is null
-    returning s.svid_id as "svidId", s.spiffe_id as "spiffeId"`;
-  return tx.query<{ svidId: string; spiffeId: string }>(sql, [identityId, at, limit]);
+    from (
+      select svid_id from svids where identity_id = $1 and revoked_at is null and not_after > $2
+      limit $3 for no key update) as active
+    where s.svid_id = active.svid_id
+    returning s.svid_id as "svidId", s.spiffe_id as "spiffeId", s.serial`;
+  return tx.query<Pick<SvidRow, "svidId" | "spiffeId" | "serial">>(sql, [identityId, at, limit]);
 }
 
 /** A revoked certificate as a revocation list names it. */
