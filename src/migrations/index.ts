@@ -51,6 +51,7 @@ import { meterPartitions } from "./0057-meter-partitions.ts";
 import { paidQuotes } from "./0058-paid-quotes.ts";
 import { statistics } from "./0059-statistics.ts";
 import { identityPublishers } from "./0065-identity-publishers.ts";
+import { oidcOwnLinks } from "./0094-oidc-own-links.ts";
 import { oidcRedeem } from "./0095-oidc-redeem.ts";
 import { watchedChanges } from "./0060-watched-changes.ts";
 import { waitingEvents } from "./0062-waiting-events.ts";
@@ -139,4 +140,5 @@ export const migrations: readonly MigrationObject[] = [
   endedCloudTargets,
   webhookSteps,
   paddleCustomers,
+  oidcOwnLinks,
 ];

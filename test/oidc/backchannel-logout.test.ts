@@ -70,6 +70,16 @@ it("a logout token with a subject ends every session of that subject, and no oth
   expect(await alive(await session("ann", "s2"))).toBe(true);
 });
 
+it("a logout ends the session of a new organization that a session of that subject founded", async () => {
+  const one = await session("ivy", "i1");
+  const made = await realm.app.call("POST", "/api/organizations", { token: one.access, body: { name: "Ivy's own" } });
+  expect(made.status).toBe(201);
+  const founded = { access: made.body.access_token as string };
+  expect(await alive(founded)).toBe(true);
+  expect(await logout({ sid: "i1" })).toBe("200");
+  expect([await alive(one), await alive(founded)]).toEqual([false, false]);
+});
+
 it("a logout token with a session of the provider ends that session alone", async () => {
   const [one, two] = [await session("cal", "c1"), await session("cal", "c2")];
   expect(await logout({ sid: "c1" })).toBe("200");

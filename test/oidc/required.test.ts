@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { decodeJwt } from "jose";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Answer } from "../support/app.ts";
 import { elevated, founder, invite, member, newcomer, outcome, password, tokenTo } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
-import { connect, signIn, startRealm, subject } from "./support.ts";
+import { callbackOf, connect, sessionTokenOf, signIn, startRealm, subject } from "./support.ts";
 import type { Realm } from "./support.ts";
 
 let realm: Realm;
@@ -61,4 +62,43 @@ it("members enter by single sign-on alone, after their credential was right; own
   expect(outcome(await app.call("DELETE", path(uuid), { token: owner.token }))).toBe("204");
   expect(outcome(await require(await elevated(app, owner.token), owner.org, false))).toBe("200");
   expect(outcome(await byPassword(employee))).toBe("200");
+});
+
+describe("single sign-on at another organization", () => {
+  const switchTo = (token: string, org_uuid: string) =>
+    realm.app.call("POST", "/api/auth/switch", { token, body: { org_uuid } });
+  const accept = (token: string, bearer: string) =>
+    realm.app.call("POST", "/api/auth/invite/accept", { token: bearer, body: { token } });
+
+  /** An organization of somebody who signs in to it by a provider of their own. */
+  async function ownRealm(who: Somebody): Promise<Realm> {
+    const { app, provider } = realm;
+    const made = await connect(app, who, provider.discoveryUrl);
+    const own = { ...realm, owner: who, connection: made.body.connection_uuid as string };
+    const { cookie, answer } = await callbackOf(own, subject("own"));
+    const body = { session_token: sessionTokenOf(answer) };
+    const headers = { cookie };
+    expect((await app.call("POST", "/api/auth/oidc/link", { token: who.token, body, headers })).status).toBe(204);
+    return own;
+  }
+
+  it("it may be switched to one that requires single sign-on, but accepts no invitation of such a one", async () => {
+    const { app, owner } = realm;
+    const who = await founder(app);
+    const own = await ownRealm(who);
+    const strict = await founder(app);
+    await connect(app, strict, realm.provider.discoveryUrl);
+    const { token } = await invite(app, owner, who.email);
+    expect(outcome(await accept(token, who.token))).toBe("200");
+    await require(await elevated(app, owner.token));
+    await require(await elevated(app, strict.token), strict.org);
+
+    const session = await signIn(own, subject("own"));
+    expect(decodeJwt(session.body.access_token)["amr"]).toEqual(["fed"]);
+    expect(outcome(await switchTo(who.token, owner.org))).toBe("403 sso_required");
+    expect(outcome(await switchTo(session.body.access_token, owner.org))).toBe("200");
+    const invited = await invite(app, strict, who.email);
+    expect(outcome(await accept(invited.token, session.body.access_token))).toBe("403 sso_required");
+    await require(await elevated(app, owner.token), owner.org, false);
+  });
 });

@@ -128,10 +128,12 @@ describe("POST /api/auth/switch", () => {
     await require(home.org, true);
     try {
       expect(outcome(await switchTo(away.org))).toBe("403 sso_required");
+      // By whichever provider it was, the person has not linked it.
       await runSql(app.databaseUrl, "update sessions set amr = '{fed}' where uuid = $1", [held.sid]);
+      expect(outcome(await switchTo(away.org))).toBe("403 link_required");
+      await runSql(app.databaseUrl, "update sessions set amr = '{pwd}' where uuid = $1", [held.sid]);
+      await require(away.org, false);
       const entered = await switchTo(away.org);
-      expect(outcome(entered)).toBe("200");
-      expect(decodeJwt(entered.body.access_token)["amr"]).toEqual(["fed"]);
       expect(outcome(await switchTo(home.org, entered.body.access_token))).toBe("200");
     } finally {
       await require(away.org, false);

@@ -74,7 +74,7 @@ export function createAcceptInvitation(deps: LoginDeps) {
     tx: Tx,
     invitation: InvitationRow,
     userUuid: string,
-    proof: Proof & { notAfter?: Date | undefined },
+    proof: Proof & { notAfter?: Date | undefined; openedBy?: string | null },
     info: RequestInfo,
   ): Promise<Accepted> {
     const { invitation: used, standing } = await join(tx, invitation.uuid, userUuid, info);
@@ -118,7 +118,7 @@ export function createAcceptInvitation(deps: LoginDeps) {
     const next = { name: ACCEPT_INVITATION, payload: { invitation_id: invitation.uuid } };
     const proven = sessionId !== null && (await sessions.proofs.last(tx, sessionId)).secondFactor !== null;
     const needed = proven ? undefined : await mfa.requestSecondFactor(tx, { standing, amr: proof.amr, info, next });
-    return needed ?? open(tx, invitation, person.uuid, { ...proof, notAfter }, info);
+    return needed ?? open(tx, invitation, person.uuid, { ...proof, notAfter, openedBy: sessionId }, info);
   }
 
   /** A wrong password counts as a failed login of the person. */

@@ -76,7 +76,8 @@ export function createSignUp(deps: LoginDeps, newOrganization: NewOrganization) 
     if (standing === undefined) throw new Error("a new organization has no owner");
     const self = caller?.userUuid === userUuid ? caller : undefined;
     const notAfter = self === undefined ? undefined : await sessions.own.demandLive(tx, self);
-    return sessions.open.pair(tx, { standing, ...proofOf(self, ["pwd"]), info, notAfter });
+    const openedBy = self?.sessionId;
+    return sessions.open.pair(tx, { standing, ...proofOf(self, ["pwd"]), info, notAfter, openedBy });
   }
 
   return {

@@ -34,17 +34,26 @@ export function createAdmission(deps: OidcDeps) {
     { connectionUuid, orgUuid, subject }: Pick<Redeemed, "connectionUuid" | "orgUuid" | "subject">,
     person: { userUuid: string; email: string },
     info: RequestInfo,
+    byPerson = false,
   ): Promise<boolean> {
-    const { userUuid } = person;
-    const identity = { connectionUuid, subject, userUuid, at: dateOf(clock) };
+    const identity = { connectionUuid, subject, userUuid: person.userUuid, byPerson, at: dateOf(clock) };
     if (!(await store.insertIdentity(tx, identity))) return false;
+    await recordLink(tx, { connectionUuid, orgUuid }, person, info);
+    return true;
+  }
+
+  async function recordLink(
+    tx: Tx,
+    { connectionUuid, orgUuid }: Pick<Redeemed, "connectionUuid" | "orgUuid">,
+    person: { userUuid: string; email: string },
+    info: RequestInfo,
+  ): Promise<void> {
     await events.emit(tx, EVENTS["oidc_connection.linked"], {
       by: causedByPerson(person, info),
       orgUuid,
       resourceId: connectionUuid,
-      metadata: { connection_uuid: connectionUuid, user_uuid: userUuid },
+      metadata: { connection_uuid: connectionUuid, user_uuid: person.userUuid },
     });
-    return true;
   }
 
   async function createMember(tx: Tx, token: Redeemed, info: RequestInfo): Promise<Admitted | undefined> {
@@ -74,6 +83,7 @@ export function createAdmission(deps: OidcDeps) {
 
   return {
     link,
+    recordLink,
 
     /**
      * The person behind an identity, created where nobody has the address.

@@ -4,7 +4,7 @@ import type { RequestInfo } from "../../platform/caller.ts";
 import type { CallerContext, RequestContext } from "../../platform/context.ts";
 import { hashToken } from "../../platform/crypto/opaque.ts";
 import type { Tx } from "../../platform/db/types.ts";
-import { errors } from "../../platform/errors.ts";
+import { errors, ServiceError } from "../../platform/errors.ts";
 import { certain } from "../../platform/narrow.ts";
 import type { Standing } from "../access/index.ts";
 import { EVENTS, withoutActor } from "../event-catalogue/index.ts";
@@ -16,7 +16,7 @@ import type { OidcDeps } from "./deps.ts";
 import { oidcErrors } from "./errors.ts";
 import { LINKED, redeemSessionToken } from "./flow-store.ts";
 import type { Redeemed } from "./flow-store.ts";
-import { insertSessionOrigin, personOf } from "./identity-store.ts";
+import { insertSessionOrigin, markOwnLink, personOf } from "./identity-store.ts";
 import { isLoggedOut } from "./logout-store.ts";
 import { bindingCookie } from "./rules.ts";
 
@@ -50,7 +50,7 @@ interface Present {
 /** What session tokens are exchanged for (decisions 8.3, 8.4). */
 export function createExchange(deps: OidcDeps) {
   const { clock, events, access, sessions, mfa } = deps;
-  const { admit, link } = createAdmission(deps);
+  const { admit, link, recordLink } = createAdmission(deps);
 
   /** Uses the token up in this transaction: a refusal leaves it as it was. */
   async function redeem(
@@ -98,6 +98,7 @@ export function createExchange(deps: OidcDeps) {
     tx: Tx,
     redemption: Redemption,
     info: RequestInfo,
+    onRedeemed: (token: Redeemed) => void,
   ): Promise<RedeemedBy<Opening<OpenedPair> | SecondFactorNeeded>> {
     const hash = hashToken(redemption.sessionToken);
     const redeemed = redeem(tx, redemption, hash);
@@ -105,6 +106,7 @@ export function createExchange(deps: OidcDeps) {
     const linked = presentOfLinked(tx, hash);
     linked.catch(() => undefined);
     const token = await redeemed;
+    onRedeemed(token);
     const endCookie = endCookieOf(token, redemption);
     const { connectionUuid, orgUuid, subject, sid } = token;
     const { userUuid, links } = await admit(tx, token, info);
@@ -139,26 +141,43 @@ export function createExchange(deps: OidcDeps) {
       context: RequestContext,
       redemption: Redemption,
     ): Promise<RedeemedBy<OpenedPair | SecondFactorNeeded>> {
-      const { outcome, endCookie } = await context.transaction((tx) => enter(tx, redemption, context.info));
-      return { outcome: "sign" in outcome ? await outcome.sign() : outcome, endCookie };
+      const { info } = context;
+      let token: Redeemed | undefined;
+      try {
+        const entered = context.transaction((tx) => enter(tx, redemption, info, (redeemed) => (token = redeemed)));
+        const { outcome, endCookie } = await entered;
+        return { outcome: "sign" in outcome ? await outcome.sign() : outcome, endCookie };
+      } catch (error) {
+        if (token !== undefined && error instanceof ServiceError && error.status === 403) {
+          const { connectionUuid, orgUuid, userUuid } = token;
+          const metadata = { code: error.code, connection_uuid: connectionUuid };
+          const by = withoutActor(userUuid, info);
+          await events.recordFailure(EVENTS["login.oidc"], { by, orgUuid, metadata });
+        }
+        throw error;
+      }
     },
 
     /**
-     * Links the identity behind a session token to the signed-in person; makes no membership.
+     * Links the identity behind a session token to the signed-in person; makes no membership. An identity that has
+     * linked itself becomes one that the person linked, unless the present session was opened by a provider too.
      * @throws {unauthorized} when the token is unknown, used or expired, or neither verifier nor cookie is right
      * @throws {conflict} when the identity is linked to somebody, or the person has another one linked
      */
     link: (context: CallerContext, redemption: Redemption): Promise<RedeemedBy<undefined>> =>
       context.transaction(async (tx) => {
-        const { userUuid, email } = context.caller;
+        const { userUuid, email, claims } = context.caller;
         if (userUuid === null) throw errors.forbidden();
+        const amr = claims?.["amr"];
+        const byPerson = Array.isArray(amr) && !amr.includes("fed");
         const token = await redeem(tx, redemption);
         const person = { userUuid, email: certain(email, "address of a person") };
         const redeemed = { outcome: undefined, endCookie: endCookieOf(token, redemption) };
-        if (await link(tx, token, person, context.info)) return redeemed;
-        // Linking what is linked already changes nothing.
+        if (await link(tx, token, person, context.info, byPerson)) return redeemed;
         const linked = await personOf(tx, token.connectionUuid, token.subject);
         if (linked !== userUuid) throw oidcErrors.linkedElsewhere();
+        if (byPerson && (await markOwnLink(tx, token.connectionUuid, token.subject)))
+          await recordLink(tx, token, person, context.info);
         return redeemed;
       }),
 

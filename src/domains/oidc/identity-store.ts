@@ -6,17 +6,34 @@ export async function personOf(tx: Tx, connectionUuid: string, subject: string):
   return (await tx.query<{ user_uuid: string }>(sql, [connectionUuid, subject]))[0]?.user_uuid;
 }
 
+/** An identity to link to a person. */
+export interface NewIdentity {
+  connectionUuid: string;
+  subject: string;
+  userUuid: string;
+  /** The person links it themselves, from a session that no identity provider has opened. */
+  byPerson: boolean;
+  at: Date;
+}
+
 /** Links an identity to a person; false when either has a link on the connection already. */
 export async function insertIdentity(
   tx: Tx,
-  { connectionUuid, subject, userUuid, at }: { connectionUuid: string; subject: string; userUuid: string; at: Date },
+  { connectionUuid, subject, userUuid, byPerson, at }: NewIdentity,
 ): Promise<boolean> {
   const rows = await tx.query(
-    `insert into oidc_identities (connection_uuid, subject, user_uuid, created_at) values ($1, $2, $3, $4)
-     on conflict do nothing returning 1 as one`,
-    [connectionUuid, subject, userUuid, at],
+    `insert into oidc_identities (connection_uuid, subject, user_uuid, by_person, created_at)
+     values ($1, $2, $3, $4, $5) on conflict do nothing returning 1 as one`,
+    [connectionUuid, subject, userUuid, byPerson, at],
   );
   return rows.length === 1;
+}
+
+/** Stores that a person has linked their identity themselves; false when that is known. */
+export async function markOwnLink(tx: Tx, connectionUuid: string, subject: string): Promise<boolean> {
+  const sql = `update oidc_identities set by_person = true
+    where connection_uuid = $1 and subject = $2 and not by_person returning 1 as one`;
+  return (await tx.query(sql, [connectionUuid, subject])).length === 1;
 }
 
 /** Ends the links of a person; returns those of organizations that live. */

@@ -3,6 +3,11 @@ import { defineErrors } from "../../platform/errors.ts";
 /** Errors of sessions and devices. */
 export const sessionErrors = defineErrors({
   ssoRequired: [403, "sso_required", "This organization requires single sign-on; sign in through its provider."],
+  linkRequired: [
+    403,
+    "link_required",
+    "Another organization's provider opened this session; sign in here another way, or link the identity yourself.",
+  ],
   orgNotFound: [404, "org_not_found", "You have no active membership in such an organization."],
   sameOrganization: [409, "conflict", "This session acts in that organization already."],
   notFound: [404, "not_found", "No such session."],

@@ -9,7 +9,7 @@ import type { Random } from "../../platform/random.ts";
 import type { Standing } from "../access/index.ts";
 import { sessionErrors } from "./errors.ts";
 import { insertRefresh } from "./refresh-store.ts";
-import { insertSession, markUsed } from "./store.ts";
+import { insertSession, keepIdentity, markUsed } from "./store.ts";
 import type { SourceSession } from "./store.ts";
 import type { Tokens } from "./tokens.ts";
 
@@ -48,6 +48,8 @@ export interface OpenRequest {
   accessTtlMs?: number | undefined;
   /** The absolute end of the session whose token opens this one; a sign-in has one of its own. */
   notAfter?: Date | undefined;
+  /** The session whose token opens this one, which keeps its identity at a provider and ends with a logout there. */
+  openedBy?: string | null | undefined;
   /** The session this one is derived from: it inherits the absolute end and ends with it. */
   source?: SourceSession | undefined;
 }
@@ -105,6 +107,7 @@ export function createOpen({ clock, random, tokens, ttls }: OpenDeps) {
       sourceUuid: source?.uuid ?? null,
       idleUntil: source === undefined ? null : dateOf(clock, lifeMs),
     });
+    if (request.openedBy) keepIdentity(tx, request.openedBy, sessionId);
     // A sign-in of any kind resets the failure count that locks others out (decisions 13).
     if (source === undefined) endStreak(tx, SIGN_IN_FAILURES, emailKeyOf(standing.email));
     if (standing.org !== null) markUsed(tx, standing.org.uuid, standing.userUuid, now);

@@ -140,6 +140,38 @@ export async function takeSource(tx: Tx, uuid: string | null, at: Date): Promise
   return (await tx.query<SourceSession>(sql, [uuid, at]))[0];
 }
 
+/** The identity that opened a session at a provider. */
+export interface SessionIdentity {
+  /** Organization of the connection. */
+  orgUuid: string;
+  /** Its person linked it themselves. */
+  byPerson: boolean;
+}
+
+/** A session and those it is derived from. */
+const LINE = `with recursive line as (
+      select uuid, source_uuid from sessions where uuid = $1
+      union select s.uuid, s.source_uuid from line join sessions s on s.uuid = line.source_uuid
+    )`;
+
+/** The identity that opened a session or one it is derived from; undefined where there is none, or its link ended. */
+export async function identityOf(tx: Tx, uuid: string): Promise<SessionIdentity | undefined> {
+  const sql = `${LINE}
+    select c.org_uuid as "orgUuid", i.by_person as "byPerson"
+    from line join oidc_sessions o on o.session_uuid = line.uuid
+      join oidc_connections c on c.uuid = o.connection_uuid
+      join oidc_identities i on i.connection_uuid = o.connection_uuid and i.subject = o.subject limit 1`;
+  return (await tx.query<SessionIdentity>(sql, [uuid]))[0];
+}
+
+/** Stores the identity that opened a session as that of another one, which has been opened by its token. */
+export function keepIdentity(tx: Tx, from: string, to: string): void {
+  const sql = `insert into oidc_sessions (session_uuid, connection_uuid, subject, sid) ${LINE}
+    select $2, o.connection_uuid, o.subject, o.sid
+    from line join oidc_sessions o on o.session_uuid = line.uuid limit 1`;
+  tx.defer(sql, [from, to]);
+}
+
 /** Ends a session; false when it was not live. */
 export async function revokeSession(tx: Tx, uuid: string, reason: string, at: Date): Promise<boolean> {
   await tx.reauthorize();

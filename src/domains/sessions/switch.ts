@@ -1,14 +1,16 @@
 import { dateOf } from "../../platform/clock.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { CallerContext } from "../../platform/context.ts";
+import type { Tx } from "../../platform/db/types.ts";
 import { errors } from "../../platform/errors.ts";
-import type { Access } from "../access/index.ts";
+import type { Access, Standing } from "../access/index.ts";
 import { causedBy, EVENTS } from "../event-catalogue/index.ts";
 import type { Events } from "../event-catalogue/index.ts";
 import { sessionErrors } from "./errors.ts";
 import { demandSingleSignOn } from "./open.ts";
 import type { OpenedPair, Openings } from "./open.ts";
-import { takeSource } from "./store.ts";
+import { identityOf, takeSource } from "./store.ts";
+import type { SourceSession } from "./store.ts";
 
 /** Dependencies of {@link createOrganizationSwitch}. */
 export interface OrganizationSwitchDeps {
@@ -24,6 +26,17 @@ export interface SwitchedOrganization extends OpenedPair {
   orgName: string;
 }
 
+/**
+ * Demands that a session may enter an organization. A provider vouches for people in its own organization alone:
+ * anybody can found one, and have its provider name an address, so that its link proves nothing to others.
+ */
+async function demandWayIn(tx: Tx, { uuid, amr }: SourceSession, standing: Standing, orgUuid: string): Promise<void> {
+  demandSingleSignOn(standing, amr);
+  if (!amr.includes("fed")) return;
+  const identity = await identityOf(tx, uuid);
+  if (identity?.orgUuid !== orgUuid && identity?.byPerson !== true) throw sessionErrors.linkRequired();
+}
+
 /** Switching between the organizations of one person (decisions 17.2). */
 export function createOrganizationSwitch({ clock, access, events, open }: OrganizationSwitchDeps) {
   /**
@@ -31,6 +44,8 @@ export function createOrganizationSwitch({ clock, access, events, open }: Organi
    * @throws {conflict} when it is the organization of the present session
    * @throws {org_not_found} when the caller is no active member
    * @throws {sso_required} when the organization requires single sign-on, and the present session has not come by it
+   * @throws {link_required} when the present session has come by a provider of another organization, and the person has
+   * not linked the identity themselves
    * @throws {unauthorized} when the present session has ended
    */
   return async function switchOrganization(context: CallerContext, wanted: string): Promise<SwitchedOrganization> {
@@ -43,10 +58,10 @@ export function createOrganizationSwitch({ clock, access, events, open }: Organi
       const source = await takeSource(tx, sessionId, dateOf(clock));
       if (source === undefined) throw errors.unauthorized();
       const { amr, authTime, deviceUuid: device } = source;
-      demandSingleSignOn(standing, amr);
+      const { uuid: orgUuid, name: orgName } = standing.org;
+      await demandWayIn(tx, source, standing, orgUuid);
       const info = { ...context.info, deviceUuid: context.info.deviceUuid ?? device };
       const opened = await open.pair(tx, { standing, amr, authTime, info, source });
-      const { uuid: orgUuid, name: orgName } = standing.org;
       await events.emit(tx, EVENTS["session.switched"], {
         by: causedBy(context),
         orgUuid,

@@ -226,8 +226,8 @@ export const IDENTITY_CODES = {
   },
   link_required: {
     status: [403],
-    meaning: "An account has this email already.",
-    why: "The account is not linked with this identity, and linking needs its owner.",
+    meaning: "The person has not linked this identity at a provider.",
+    why: "An account has its email already, or the provider made the link, which opens no other organization.",
     remedy: "Sign in another way and link the identity within 60 seconds, then sign in again.",
   },
 } as const satisfies Record<string, ErrorEntry>;

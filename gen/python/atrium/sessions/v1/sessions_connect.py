@@ -129,7 +129,8 @@ class SessionsService(Protocol):
         and the absolute end of the present session and ends with it. A token without
         organization will do. 404 `org_not_found` where the caller is no active
         member, 409 `conflict` for the present organization, 403 `sso_required`
-        where only single sign-on enters.
+        where only single sign-on enters, 403 `link_required` for a session by another
+        organization's provider whose identity the person has not linked themselves.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -606,7 +607,8 @@ class SessionsServiceClient(ConnectClient):
         and the absolute end of the present session and ends with it. A token without
         organization will do. 404 `org_not_found` where the caller is no active
         member, 409 `conflict` for the present organization, 403 `sso_required`
-        where only single sign-on enters.
+        where only single sign-on enters, 403 `link_required` for a session by another
+        organization's provider whose identity the person has not linked themselves.
         """
         return await self.execute_unary(
             request=request,
@@ -713,7 +715,8 @@ class SessionsServiceSync(Protocol):
         and the absolute end of the present session and ends with it. A token without
         organization will do. 404 `org_not_found` where the caller is no active
         member, 409 `conflict` for the present organization, 403 `sso_required`
-        where only single sign-on enters.
+        where only single sign-on enters, 403 `link_required` for a session by another
+        organization's provider whose identity the person has not linked themselves.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -1188,7 +1191,8 @@ class SessionsServiceClientSync(ConnectClientSync):
         and the absolute end of the present session and ends with it. A token without
         organization will do. 404 `org_not_found` where the caller is no active
         member, 409 `conflict` for the present organization, 403 `sso_required`
-        where only single sign-on enters.
+        where only single sign-on enters, 403 `link_required` for a session by another
+        organization's provider whose identity the person has not linked themselves.
         """
         return self.execute_unary(
             request=request,

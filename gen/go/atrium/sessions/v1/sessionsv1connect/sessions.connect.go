@@ -112,7 +112,8 @@ type SessionsServiceClient interface {
 	// and the absolute end of the present session and ends with it. A token without
 	// organization will do. 404 `org_not_found` where the caller is no active
 	// member, 409 `conflict` for the present organization, 403 `sso_required`
-	// where only single sign-on enters.
+	// where only single sign-on enters, 403 `link_required` for a session by another
+	// organization's provider whose identity the person has not linked themselves.
 	SwitchOrganization(context.Context, *v1.SwitchOrganizationRequest) (*v1.SwitchOrganizationResponse, error)
 }
 
@@ -369,7 +370,8 @@ type SessionsServiceHandler interface {
 	// and the absolute end of the present session and ends with it. A token without
 	// organization will do. 404 `org_not_found` where the caller is no active
 	// member, 409 `conflict` for the present organization, 403 `sso_required`
-	// where only single sign-on enters.
+	// where only single sign-on enters, 403 `link_required` for a session by another
+	// organization's provider whose identity the person has not linked themselves.
 	SwitchOrganization(context.Context, *v1.SwitchOrganizationRequest) (*v1.SwitchOrganizationResponse, error)
 }
 

@@ -1,0 +1,87 @@
+import { decodeJwt } from "jose";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { auditOf, elevated, founder, invite, outcome } from "../support/people.ts";
+import type { Somebody } from "../support/people.ts";
+import { callbackOf, sessionTokenOf, signIn, startRealm, subject } from "./support.ts";
+import type { Realm } from "./support.ts";
+
+let realm: Realm;
+beforeAll(async () => {
+  realm = await startRealm({ env: { SERVICE_MAGIC_LINK_DEV_ECHO: "1" } });
+});
+afterAll(() => realm.close());
+
+const post = (path: string, body: unknown, token?: string, headers: Record<string, string> = {}) =>
+  realm.app.call("POST", path, { body, token, headers });
+const switchTo = (token: string, org_uuid: string) => post("/api/auth/switch", { org_uuid }, token);
+
+/** A bearer token by which a person proves their mailbox. */
+async function byMail(email: string): Promise<string> {
+  const sent = await post("/api/auth/magic-link/send", { email });
+  const { body } = await post("/api/auth/magic-link/verify", { token: sent.body.dev_token });
+  return body.access_token as string;
+}
+
+/** A bearer token by which the provider signs somebody in. */
+async function byProvider(sub: string): Promise<string> {
+  const { status, body } = await signIn(realm, subject(sub));
+  expect(status).toBe(200);
+  return body.access_token as string;
+}
+
+async function link(sub: string, token: string): Promise<string> {
+  const { cookie, answer } = await callbackOf(realm, subject(sub));
+  return outcome(await post("/api/auth/oidc/link", { session_token: sessionTokenOf(answer) }, token, { cookie }));
+}
+
+/** Somebody whom the provider has made, and who is a member of another organization too. */
+async function memberOfTwo(sub: string): Promise<{ other: Somebody; email: string }> {
+  const [other, email] = [await founder(realm.app), `${sub}@corp.test`];
+  await byProvider(sub);
+  const bearer = await byMail(email);
+  await byProvider(sub);
+  const { token } = await invite(realm.app, other, email);
+  expect(outcome(await post("/api/auth/invite/accept", { token }, bearer))).toBe("200");
+  return { other, email };
+}
+
+describe("a session by an identity that the provider has linked", () => {
+  it("it does not enter the organization that the owner of a planted account founds", async () => {
+    await byProvider("planted");
+    const claimed = await byMail("planted@corp.test");
+    // The provider links the account again, which has no other organization yet.
+    await byProvider("planted");
+    const founded = await post("/api/organizations", { name: "The victim's own" }, claimed);
+    expect(founded.status).toBe(201);
+    const thief = await byProvider("planted");
+    expect(outcome(await switchTo(thief, founded.body.org_uuid))).toBe("403 link_required");
+    // Nor by way of an organization of the thief's own, or of a link that the provider's session makes.
+    const way = await post("/api/organizations", { name: "The thief's own" }, thief);
+    expect(outcome(await switchTo(way.body.access_token, founded.body.org_uuid))).toBe("403 link_required");
+    expect(outcome(await switchTo(way.body.access_token, realm.owner.org))).toBe("200");
+    expect(await link("planted", thief)).toBe("204");
+    expect(outcome(await switchTo(await byProvider("planted"), founded.body.org_uuid))).toBe("403 link_required");
+  });
+
+  it("it enters the person's other organizations once they have linked the identity themselves, and comes back", async () => {
+    const { app, owner } = realm;
+    const { other, email } = await memberOfTwo("roamer");
+    expect(outcome(await switchTo(await byProvider("roamer"), other.org))).toBe("403 link_required");
+    const links = async () => (await auditOf(app, owner, "oidc_connection.linked")).length;
+    const before = await links();
+    for (let time = 0; time < 2; time++) expect(await link("roamer", await byMail(email))).toBe("204");
+    expect(await links()).toBe(before + 1);
+    const there = await switchTo(await byProvider("roamer"), other.org);
+    expect(outcome(there)).toBe("200");
+    expect(decodeJwt(there.body.access_token)).toMatchObject({ org: other.org, amr: ["fed"] });
+
+    const require = async (sso_required: boolean) =>
+      app.call("PATCH", `/api/organizations/${owner.org}`, {
+        token: await elevated(app, owner.token),
+        body: { sso_required },
+      });
+    await require(true);
+    expect(outcome(await switchTo(there.body.access_token, owner.org))).toBe("200");
+    await require(false);
+  });
+});
