@@ -197,6 +197,22 @@ export async function withdrawInvitationsOf(tx: Tx, orgUuid: string, userUuid: s
   return rows.length;
 }
 
+/** Withdraws the open invitation of a person's address in an organization; undefined when there is none. */
+export async function withdrawInvitationTo(
+  tx: Tx,
+  orgUuid: string,
+  userUuid: string,
+  at: Date,
+): Promise<Pick<InvitationRow, "uuid" | "email"> | undefined> {
+  const rows = await tx.query<Pick<InvitationRow, "uuid" | "email">>(
+    `update invitations set ended_at = $3, ended_as = 'withdrawn'
+     where org_uuid = $1 and email_key = (select email_key from people where uuid = $2)
+       and accepted_at is null and ended_at is null returning uuid, email`,
+    [orgUuid, userUuid, at],
+  );
+  return rows[0];
+}
+
 /** Withdraws every open invitation of an organization; returns how many. */
 export async function withdrawOpenInvitations(tx: Tx, orgUuid: string, at: Date): Promise<number> {
   const rows = await tx.query(
