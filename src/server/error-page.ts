@@ -31,6 +31,12 @@ function adviceFor(status: number): string {
   return `${again} If it fails again, show this page to an administrator of your organization.`;
 }
 
+/** What went wrong. The errors that the message of a validation error points to are in its place. */
+function problemOf({ fields = [], message }: ServiceError): string {
+  if (fields.length === 0) return message;
+  return `The address of this page is wrong: ${fields.map((one) => `${one.field} ${one.message}`).join("; ")}.`;
+}
+
 /**
  * An error as a page for a person: what went wrong, what to do, and what an administrator finds it by in the log.
  * Nothing of the request is repeated, since its query has codes and states.
@@ -45,6 +51,6 @@ export function printErrorPage(
     ["Request", requestId],
   ].map(([name = "", value = ""]) => `<dt>${name}</dt><dd>${escapeHtml(value)}</dd>`);
   const body = `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex"><title>${escapeHtml(title)} · Atrium</title><style>${style}</style></head>
-<body><header>Atrium</header><main><h1>${escapeHtml(title)}</h1><p>${escapeHtml(error.message)}</p><p>${adviceFor(error.status)}</p><dl>${facts.join("")}</dl></main></body></html>`;
+<body><header>Atrium</header><main><h1>${escapeHtml(title)}</h1><p>${escapeHtml(problemOf(error))}</p><p>${adviceFor(error.status)}</p><dl>${facts.join("")}</dl></main></body></html>`;
   return { status: error.status, headers: { ...headers, ...HEADERS }, body };
 }

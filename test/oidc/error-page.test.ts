@@ -70,6 +70,13 @@ it("every refusal that a person can meet is a page: a foreign connection, an exp
   }
 });
 
+it("the page of a sign-in with a wrong parameter names it", async () => {
+  const path = `/api/auth/oidc/${realm.connection}/authorize?redirect_uri=https%3A%2F%2Fevil.test`;
+  const { text } = await realm.app.call("GET", path, { headers: BROWSER });
+  expect(text).toContain("redirect_uri must be one of the connection&#39;s redirect_uris.");
+  expect(text).not.toContain("evil.test");
+});
+
 it("a route that people do not open answers a browser in JSON", async () => {
   const answer = await realm.app.call("GET", "/api/auth/me", { headers: BROWSER });
   expect(answer.headers.get("content-type")).toBe("application/json");

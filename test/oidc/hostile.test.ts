@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import type { ServerResponse } from "node:http";
-import { outcome, password } from "../support/people.ts";
+import { auditOf, outcome, password } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 import { providerKey } from "./hostile-provider.ts";
 import { begin, callbackOf, comeBack, connect, granted, signIn, startRealm, subject } from "./support.ts";
@@ -42,6 +42,7 @@ it.each<[string, Record<string, unknown>]>([
   ["another issuer", { iss: "https://evil.test" }],
   ["another audience", { aud: "another-client" }],
   ["another authorized party", { aud: ["atrium-client", "other"], azp: "other" }],
+  ["another authorized party, and this client as the only audience", { azp: "other" }],
   ["a replayed nonce", { nonce: "replayed" }],
   ["no nonce", { nonce: undefined }],
   ["no subject", { sub: undefined }],
@@ -221,4 +222,7 @@ it("the verified address of an owner links nothing", async () => {
   const through = { ...realm, connection: body.connection_uuid as string };
   const answer = await signIn(through, subject("boss", { email: owner.email }));
   expect(outcome(answer)).toBe("403 link_required");
+  const [event] = await auditOf(app, await signedInOwner(), "login.oidc");
+  const metadata = { code: "link_required", connection_uuid: through.connection };
+  expect(event).toMatchObject({ outcome: "failure", metadata });
 });

@@ -87,6 +87,19 @@ it("a redirect_uri is matched exactly", async () => {
   }
 });
 
+it("a redirect_uri that the connection has lost since the sign-in began is sent no session token", async () => {
+  const { app, owner, provider } = realm;
+  const redirect_uris = ["https://app.test/one", "https://app.test/two"];
+  const { body } = await connect(app, owner, provider.discoveryUrl, { redirect_uris });
+  const connection = body.connection_uuid as string;
+  provider.subject = subject("fay");
+  const begun = await begin(realm, { redirect_uri: "https://app.test/one" }, connection);
+  const path = `/api/admin/organizations/${owner.org}/oidc-connections/${connection}`;
+  const changed = { redirect_uris: ["https://app.test/two"] };
+  expect(outcome(await app.call("PATCH", path, { token: owner.token, body: changed }))).toBe("200");
+  expect(outcome(await comeBack(realm, begun.cookie, granted(realm, begun), connection))).toBe("400 invalid_state");
+});
+
 it("a session token is good once, for 60 seconds and in the browser that began", async () => {
   const one = await callbackOf(realm, subject("cal"));
   const token = sessionTokenOf(one.answer);

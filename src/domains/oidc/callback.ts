@@ -12,7 +12,7 @@ import { oidcErrors } from "./errors.ts";
 import { insertSessionToken, useState } from "./flow-store.ts";
 import type { UsedState } from "./flow-store.ts";
 import type { Identity, Providers, Secrets } from "./provider.ts";
-import { admittedEmail, withQuery } from "./rules.ts";
+import { admittedEmail, registeredRedirects, withQuery } from "./rules.ts";
 
 /** What the provider sends back through the browser. */
 export interface CallbackRequest {
@@ -34,10 +34,14 @@ type State = NonNullable<UsedState["state"]>;
 export function createCallback(deps: OidcDeps, providers: Providers) {
   const { database, clock, random, sealer, events, config } = deps;
 
-  /** Demands a state that was good and has been used up, and the issuer that the browser was sent to. */
-  function demandState({ state }: UsedState, { iss }: CallbackRequest): State {
+  /**
+   * Demands a state that was good and has been used up, the issuer that the browser was sent to, and a redirect URI
+   * that is registered still.
+   */
+  function demandState({ connection, state }: UsedState, { iss }: CallbackRequest): State {
     if (state === null || (iss === undefined ? state.sendsIssuer : iss !== state.issuer))
       throw oidcErrors.invalidState();
+    if (!registeredRedirects(connection, config.baseUrl).includes(state.redirectUri)) throw oidcErrors.invalidState();
     return state;
   }
 
@@ -91,7 +95,8 @@ export function createCallback(deps: OidcDeps, providers: Providers) {
   /**
    * Completes the conversation with the provider: where to send the browser, with a session token.
    * @throws {invalid_connection} when there is no such connection
-   * @throws {invalid_state} when state, cookie or `iss` are not those of a sign-in under way
+   * @throws {invalid_state} when state, cookie or `iss` are not those of a sign-in under way, or its redirect URI is
+   * registered no more
    * @throws {provider_error} when the provider reports an error
    * @throws {missing_code} when there is no code
    * @throws {token_exchange_failed} when the code is refused or the ID token does not verify

@@ -69,7 +69,7 @@ export function createConnectionTest({ database, outgoing, config }: OidcDeps, p
         return failed("The token endpoint takes neither client_secret_basic nor client_secret_post.");
       // The client secret goes to nobody but the issuer it was given by.
       if (!isIssuer) return failed("Not asked: the document names another issuer.");
-      return askTokenEndpoint(connection, { issuer: issuerOf(connection.discoveryUrl), ...endpoints });
+      return askTokenEndpoint(connection, { issuer: readIssuer(given, connection.discoveryUrl), ...endpoints });
     });
   }
 

@@ -1,4 +1,4 @@
-import { DISCOVERY_PATH, issuerOf } from "./rules.ts";
+import { DISCOVERY_PATH, isIssuerOf } from "./rules.ts";
 
 /** What a discovery document says that sign-ins need (OpenID Connect Discovery 1.0 §3). */
 export interface ProviderDocument {
@@ -65,10 +65,10 @@ export function parseObject(text: string, part: ProviderFault["part"]): Record<s
 
 /** The issuer of a discovery document, which must be the one that its URL stands for. @throws ProviderFault */
 export function readIssuer(given: Readonly<Record<string, unknown>>, discoveryUrl: string): string {
-  const expected = issuerOf(discoveryUrl);
-  if (!discoveryUrl.endsWith(DISCOVERY_PATH) || given["issuer"] !== expected)
+  const { issuer } = given;
+  if (!discoveryUrl.endsWith(DISCOVERY_PATH) || !isIssuerOf(discoveryUrl, issuer))
     throw new ProviderFault("issuer", "names an issuer that is not the discovery URL's");
-  return expected;
+  return issuer;
 }
 
 /** The endpoints and algorithms of a discovery document. @throws ProviderFault */

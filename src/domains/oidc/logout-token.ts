@@ -4,7 +4,7 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Connection } from "./connection-store.ts";
 import type { Documents } from "./documents.ts";
 import { ProviderFault } from "./discovery.ts";
-import { issuerOf } from "./rules.ts";
+import { isIssuerOf } from "./rules.ts";
 
 /** Whom a logout token ends: the person `subject` at the provider, their session `sid` there, or both. */
 export interface Logout {
@@ -65,7 +65,7 @@ function demandType(typ: unknown): void {
 
 function demandClaims(claims: Claims, { discoveryUrl, clientId }: Connection, now: number): Logout {
   const { iss, aud, iat, jti, events, sub, sid } = claims;
-  demand(iss === issuerOf(discoveryUrl), "iss is not the provider");
+  demand(isIssuerOf(discoveryUrl, iss), "iss is not the provider");
   demand(aud === clientId || (Array.isArray(aud) && aud.includes(clientId)), "aud is another client");
   demand(typeof iat === "number" && Math.abs(iat - now / 1000) <= TOLERANCE_S, "it was not issued now");
   demand(!("nonce" in claims), "it has a nonce, as ID tokens do");

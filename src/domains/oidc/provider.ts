@@ -114,6 +114,9 @@ export function createProviders({ outgoing, clock, sealer }: ProviderDeps) {
           const claims = tokens.claims();
           if (claims === undefined || tokens.id_token === undefined) throw new Error("there is no ID token");
           demandCurrent(claims, clock.now());
+          // The library compares it only beside several audiences.
+          if (claims.azp !== undefined && claims.azp !== connection.clientId)
+            throw new Error("the ID token was issued to another client");
           demandAccessTokenHash(tokens.id_token, claims, tokens.access_token);
           const { sub: subject, sid } = claims;
           if (!isIdentifier(subject)) throw new Error("the subject is empty, too long or no text");

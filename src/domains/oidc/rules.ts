@@ -11,9 +11,17 @@ export const MAX_CONNECTIONS = 20;
 const MAX_DOMAINS = 100;
 const MAX_REDIRECTS = 20;
 
-/** The issuer a discovery URL stands for: the document must name exactly this one. */
+/** The issuer a discovery URL stands for. */
 export function issuerOf(discoveryUrl: string): string {
   return discoveryUrl.slice(0, -DISCOVERY_PATH.length);
+}
+
+/**
+ * Whether an issuer is the one a discovery URL stands for: exactly, but for a slash at its end, which is removed before
+ * the path is appended (OpenID Connect Discovery 1.0 §4.1).
+ */
+export function isIssuerOf(discoveryUrl: string, issuer: unknown): issuer is string {
+  return issuer === issuerOf(discoveryUrl) || issuer === `${issuerOf(discoveryUrl)}/`;
 }
 
 /**
@@ -58,16 +66,24 @@ function demandAtMost(field: string, given: readonly unknown[], most: number, fi
   if (all.length > 0) throw errors.validation({ fields: all });
 }
 
+/** Where the sign-ins of a connection may send the browser. */
+export function registeredRedirects(
+  { redirectUris }: { redirectUris: readonly string[] },
+  baseUrl: string,
+): readonly string[] {
+  return redirectUris.length === 0 ? [baseUrl] : redirectUris;
+}
+
 /**
  * Where to send the browser after the sign-in.
  * @throws {validation_error} when the URI is not registered, or absent where several are
  */
 export function readRedirectUri(
   wanted: string | undefined,
-  { redirectUris }: { redirectUris: readonly string[] },
+  connection: { redirectUris: readonly string[] },
   baseUrl: string,
 ): string {
-  const allowed = redirectUris.length === 0 ? [baseUrl] : redirectUris;
+  const allowed = registeredRedirects(connection, baseUrl);
   const chosen = wanted === undefined || wanted === "" ? (allowed.length === 1 ? allowed[0] : undefined) : wanted;
   if (chosen !== undefined && allowed.includes(chosen)) return chosen;
   const message = "must be one of the connection's redirect_uris";
