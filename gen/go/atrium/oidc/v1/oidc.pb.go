@@ -1128,7 +1128,7 @@ const file_atrium_oidc_v1_oidc_proto_rawDesc = "" +
 	"\x13LinkIdentityRequest\x12.\n" +
 	"\rsession_token\x18\x01 \x01(\tB\t\xba\xbb\x18\x05\b\x01\x18\x80\x04R\fsessionToken\x123\n" +
 	"\rcode_verifier\x18\x02 \x01(\tB\t\xba\xbb\x18\x05\x10+\x18\x80\x01H\x00R\fcodeVerifier\x88\x01\x01B\x10\n" +
-	"\x0e_code_verifier2\x96\x14\n" +
+	"\x0e_code_verifier2\x9e\x13\n" +
 	"\vOidcService\x12\xe0\x01\n" +
 	"\x10CreateConnection\x12'.atrium.oidc.v1.CreateConnectionRequest\x1a\x1a.atrium.oidc.v1.Connection\"\x86\x01\xaa\xbb\x18-\b\x02\x12\x01\x01\"\vcredentials2\borg_uuidH\x01Z\rorg_not_found\xb2\xbb\x18\x03\b\xc9\x01һ\x18\v\n" +
 	"\tnot_found\x82\xd3\xe4\x93\x029:\x01*\"4/api/admin/organizations/{org_uuid}/oidc-connections\x12\xd2\x01\n" +
@@ -1151,21 +1151,14 @@ const file_atrium_oidc_v1_oidc_proto_rawDesc = "" +
 	"\rinvalid_state\n" +
 	"\fmissing_code\n" +
 	"\x0eprovider_error\n" +
-	"\x15token_exchange_failed\x82\xd3\xe4\x93\x02+\x12)/api/auth/oidc/{connection_uuid}/callback\x90\x02\x01\x12\xca\x02\n" +
-	"\x11BackchannelLogout\x12(.atrium.oidc.v1.BackchannelLogoutRequest\x1a\x16.google.protobuf.Empty\"\xf2\x01\xaa\xbb\x18\x0f\b\x01R\vbad_request\xb2\xbb\x18%\"!application/x-www-form-urlencoded(\x01һ\x18t\n" +
-	"\x0fdomain_mismatch\n" +
-	"\x12invalid_connection\n" +
-	"\rinvalid_state\n" +
-	"\fmissing_code\n" +
+	"\x15token_exchange_failed\x82\xd3\xe4\x93\x02+\x12)/api/auth/oidc/{connection_uuid}/callback\x90\x02\x01\x12\xf1\x01\n" +
+	"\x11BackchannelLogout\x12(.atrium.oidc.v1.BackchannelLogoutRequest\x1a\x16.google.protobuf.Empty\"\x99\x01\xaa\xbb\x18\x0f\b\x01R\vbad_request\xb2\xbb\x18%\"!application/x-www-form-urlencoded(\x01һ\x18\x1b\n" +
 	"\tnot_found\n" +
-	"\x0eprovider_error\n" +
-	"\x15token_exchange_failed\x82\xd3\xe4\x93\x028:\x01*\"3/api/auth/oidc/{connection_uuid}/backchannel-logout\x12\xdc\x01\n" +
-	"\x0fExchangeSession\x12&.atrium.oidc.v1.ExchangeSessionRequest\x1a\x1e.atrium.common.v1.SignInResult\"\x80\x01\xaa\xbb\x18\x05\b\x01\x88\x01\x01\xb2\xbb\x18\x02(\x01һ\x18L\n" +
+	"\x0eprovider_error\x82\xd3\xe4\x93\x028:\x01*\"3/api/auth/oidc/{connection_uuid}/backchannel-logout\x12\xbd\x01\n" +
+	"\x0fExchangeSession\x12&.atrium.oidc.v1.ExchangeSessionRequest\x1a\x1e.atrium.common.v1.SignInResult\"b\xaa\xbb\x18\x05\b\x01\x88\x01\x01\xb2\xbb\x18\x02(\x01һ\x18.\n" +
 	"\x0fdomain_mismatch\n" +
 	"\rlink_required\n" +
-	"\fsso_required\n" +
-	"\funauthorized\n" +
-	"\x0eusername_taken\x82\xd3\xe4\x93\x02\x1b:\x01*\"\x16/api/auth/oidc/session\x12\x88\x01\n" +
+	"\funauthorized\x82\xd3\xe4\x93\x02\x1b:\x01*\"\x16/api/auth/oidc/session\x12\x88\x01\n" +
 	"\fLinkIdentity\x12#.atrium.oidc.v1.LinkIdentityRequest\x1a\x16.google.protobuf.Empty\";\xaa\xbb\x18\x04\b\x02(\x01\xb2\xbb\x18\x03\b\xcc\x01һ\x18\n" +
 	"\n" +
 	"\bconflict\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/api/auth/oidc/linkBL\n" +

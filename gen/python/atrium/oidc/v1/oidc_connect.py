@@ -119,15 +119,19 @@ class OidcService(Protocol):
         Exchanges a session token for the pair, or for `mfa_token` where the person
         has an active TOTP factor. Once, within 60 seconds. Where `authorize` was
         given a code challenge the verifier is demanded, else its cookie. 401
-        `unauthorized`; 403 `link_required`.
+        `unauthorized`; 403 `link_required`, after which the token stays good for
+        `LinkIdentity`, `forbidden` for somebody who is no active member, and
+        `domain_mismatch` where the domain is admitted no more.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def link_identity(self, request: LinkIdentityRequest, ctx: RequestContext[LinkIdentityRequest, Empty], /) -> Empty:
         """
         Links the identity behind a session token to the signed-in person; makes no
-        membership. 401 `unauthorized` for a token that is unknown, used or expired;
-        409 `conflict` for an identity that is linked to somebody else.
+        membership. From a session that no provider has opened, it also lets sessions
+        by the identity switch to the person's other organizations. 401
+        `unauthorized` for a token that is unknown, used or expired; 409 `conflict`
+        for an identity that is linked to somebody else.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -550,7 +554,9 @@ class OidcServiceClient(ConnectClient):
         Exchanges a session token for the pair, or for `mfa_token` where the person
         has an active TOTP factor. Once, within 60 seconds. Where `authorize` was
         given a code challenge the verifier is demanded, else its cookie. 401
-        `unauthorized`; 403 `link_required`.
+        `unauthorized`; 403 `link_required`, after which the token stays good for
+        `LinkIdentity`, `forbidden` for somebody who is no active member, and
+        `domain_mismatch` where the domain is admitted no more.
         """
         return await self.execute_unary(
             request=request,
@@ -574,8 +580,10 @@ class OidcServiceClient(ConnectClient):
     ) -> Empty:
         """
         Links the identity behind a session token to the signed-in person; makes no
-        membership. 401 `unauthorized` for a token that is unknown, used or expired;
-        409 `conflict` for an identity that is linked to somebody else.
+        membership. From a session that no provider has opened, it also lets sessions
+        by the identity switch to the person's other organizations. 401
+        `unauthorized` for a token that is unknown, used or expired; 409 `conflict`
+        for an identity that is linked to somebody else.
         """
         return await self.execute_unary(
             request=request,
@@ -671,15 +679,19 @@ class OidcServiceSync(Protocol):
         Exchanges a session token for the pair, or for `mfa_token` where the person
         has an active TOTP factor. Once, within 60 seconds. Where `authorize` was
         given a code challenge the verifier is demanded, else its cookie. 401
-        `unauthorized`; 403 `link_required`.
+        `unauthorized`; 403 `link_required`, after which the token stays good for
+        `LinkIdentity`, `forbidden` for somebody who is no active member, and
+        `domain_mismatch` where the domain is admitted no more.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     def link_identity(self, request: LinkIdentityRequest, ctx: RequestContext[LinkIdentityRequest, Empty], /) -> Empty:
         """
         Links the identity behind a session token to the signed-in person; makes no
-        membership. 401 `unauthorized` for a token that is unknown, used or expired;
-        409 `conflict` for an identity that is linked to somebody else.
+        membership. From a session that no provider has opened, it also lets sessions
+        by the identity switch to the person's other organizations. 401
+        `unauthorized` for a token that is unknown, used or expired; 409 `conflict`
+        for an identity that is linked to somebody else.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -1100,7 +1112,9 @@ class OidcServiceClientSync(ConnectClientSync):
         Exchanges a session token for the pair, or for `mfa_token` where the person
         has an active TOTP factor. Once, within 60 seconds. Where `authorize` was
         given a code challenge the verifier is demanded, else its cookie. 401
-        `unauthorized`; 403 `link_required`.
+        `unauthorized`; 403 `link_required`, after which the token stays good for
+        `LinkIdentity`, `forbidden` for somebody who is no active member, and
+        `domain_mismatch` where the domain is admitted no more.
         """
         return self.execute_unary(
             request=request,
@@ -1124,8 +1138,10 @@ class OidcServiceClientSync(ConnectClientSync):
     ) -> Empty:
         """
         Links the identity behind a session token to the signed-in person; makes no
-        membership. 401 `unauthorized` for a token that is unknown, used or expired;
-        409 `conflict` for an identity that is linked to somebody else.
+        membership. From a session that no provider has opened, it also lets sessions
+        by the identity switch to the person's other organizations. 401
+        `unauthorized` for a token that is unknown, used or expired; 409 `conflict`
+        for an identity that is linked to somebody else.
         """
         return self.execute_unary(
             request=request,

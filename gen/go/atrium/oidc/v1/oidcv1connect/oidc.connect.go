@@ -107,11 +107,15 @@ type OidcServiceClient interface {
 	// Exchanges a session token for the pair, or for `mfa_token` where the person
 	// has an active TOTP factor. Once, within 60 seconds. Where `authorize` was
 	// given a code challenge the verifier is demanded, else its cookie. 401
-	// `unauthorized`; 403 `link_required`.
+	// `unauthorized`; 403 `link_required`, after which the token stays good for
+	// `LinkIdentity`, `forbidden` for somebody who is no active member, and
+	// `domain_mismatch` where the domain is admitted no more.
 	ExchangeSession(context.Context, *v1.ExchangeSessionRequest) (*v11.SignInResult, error)
 	// Links the identity behind a session token to the signed-in person; makes no
-	// membership. 401 `unauthorized` for a token that is unknown, used or expired;
-	// 409 `conflict` for an identity that is linked to somebody else.
+	// membership. From a session that no provider has opened, it also lets sessions
+	// by the identity switch to the person's other organizations. 401
+	// `unauthorized` for a token that is unknown, used or expired; 409 `conflict`
+	// for an identity that is linked to somebody else.
 	LinkIdentity(context.Context, *v1.LinkIdentityRequest) (*emptypb.Empty, error)
 }
 
@@ -351,11 +355,15 @@ type OidcServiceHandler interface {
 	// Exchanges a session token for the pair, or for `mfa_token` where the person
 	// has an active TOTP factor. Once, within 60 seconds. Where `authorize` was
 	// given a code challenge the verifier is demanded, else its cookie. 401
-	// `unauthorized`; 403 `link_required`.
+	// `unauthorized`; 403 `link_required`, after which the token stays good for
+	// `LinkIdentity`, `forbidden` for somebody who is no active member, and
+	// `domain_mismatch` where the domain is admitted no more.
 	ExchangeSession(context.Context, *v1.ExchangeSessionRequest) (*v11.SignInResult, error)
 	// Links the identity behind a session token to the signed-in person; makes no
-	// membership. 401 `unauthorized` for a token that is unknown, used or expired;
-	// 409 `conflict` for an identity that is linked to somebody else.
+	// membership. From a session that no provider has opened, it also lets sessions
+	// by the identity switch to the person's other organizations. 401
+	// `unauthorized` for a token that is unknown, used or expired; 409 `conflict`
+	// for an identity that is linked to somebody else.
 	LinkIdentity(context.Context, *v1.LinkIdentityRequest) (*emptypb.Empty, error)
 }
 
