@@ -154,6 +154,14 @@ describe("Microsoft Entra ID", () => {
     expect(answer.body[ENTERPRISE_URN].department).toBe("alice");
     expect(answer.body[ENTERPRISE_URN].manager.value).toBe("26118915-6090-4610-87e4-49d8ca9f808d");
     expect(answer.body.phoneNumbers).toEqual([{ type: "mobile", value: "+1 555 0100" }]);
+    const byMail = await query("/Users", { filter: 'emails[type eq "work"].value eq "Updated@entra.test"' });
+    expect(byMail.body.Resources.map(({ id }: { id: string }) => id)).toEqual([user]);
+    const managed = await directory.patch(`/Users/${user}`, {
+      op: "Add",
+      path: `${ENTERPRISE_URN}:manager`,
+      value: [{ $ref: `../Users/${user}`, value: user }],
+    });
+    expect(managed.body[ENTERPRISE_URN].manager.value).toBe(user);
     const renamed = await directory.patch(`/Users/${user}`, {
       op: "Replace",
       path: "userName",

@@ -105,6 +105,16 @@ describe("a group", () => {
     );
   });
 
+  test("members are removed by their type", async () => {
+    const { body: group } = await create(users.slice(0, 3));
+    const [first, ...others] = idsOf(group);
+    const left = async (path: string) =>
+      idsOf((await directory.patch(`/Groups/${group.id}`, { op: "remove", path })).body);
+    expect(await left(`members[type eq "User" and value eq "${first}"]`)).toEqual(others);
+    expect(await left('members[type eq "Group"]')).toEqual(others);
+    expect(await left('members[type eq "User"]')).toEqual([]);
+  });
+
   test("PUT replaces a group, If-Match guards it, and DELETE leaves its members", async () => {
     const { body: group } = await create(users.slice(0, 2));
     const body = { displayName: `${group.displayName} B`, members: [{ value: users[2] }] };

@@ -55,6 +55,8 @@ describe("a filter", () => {
     ['emails[type eq "work" and value co "home"]', ""],
     ['emails.type eq "home"', "Bob"],
     ['emails[not (type eq "work")]', "Bob"],
+    ['emails[type eq "home"].value pr and active eq true', "Bob"],
+    ['emails[type eq "work"].value co "home"', ""],
     ['emails[primary eq true and value sw "c"]', "Cleo"],
     ["active eq false", "Eve"],
     ['active eq "False"', "Eve"],
@@ -86,6 +88,8 @@ describe("a filter", () => {
     'meta.created eq "yesterday"',
     'meta.version eq "1"',
     'emails[nosuch eq "x"]',
+    'emails[type eq "work"].nosuch eq "x"',
+    'emails[type eq "work"].value',
     'emails[emails[type eq "x"]]',
     'name[givenName eq "x"]',
     'userName eq "a" and',
@@ -195,6 +199,9 @@ describe("a page", () => {
     ]);
     expect((await one("attributes=name.givenName")).name).toEqual({ givenName: "Bob" });
     expect((await one(`attributes=${ENTERPRISE_URN}:department`))[ENTERPRISE_URN]).toEqual({ department: "D1" });
+    expect(Object.keys((await one("attributes=meta.created")).meta)).toEqual(["created"]);
+    const { meta } = await one("excludedAttributes=meta.location,meta.created");
+    expect(Object.keys(meta).sort()).toEqual(["lastModified", "resourceType", "version"]);
     const rest = await one("excludedAttributes=name,id,emails.type,meta");
     expect([rest.name, rest.meta, rest.id.length, rest.emails[0].type]).toEqual([undefined, undefined, 36, undefined]);
   });

@@ -90,16 +90,20 @@ export function createAccounts({ database, clock, random }: AccountsDeps) {
       return rows.map(({ uuid }) => (made.has(uuid) ? uuid : undefined));
     },
 
-    /** Gives a person another address that nobody has proven. @throws {email_taken} when it has an account */
-    async readdress(tx: Tx, userUuid: string, email: Email): Promise<void> {
+    /**
+     * Gives a person another address that nobody has proven; false where it is the one they have.
+     * @throws {email_taken} when it has an account
+     */
+    async readdress(tx: Tx, userUuid: string, email: Email): Promise<boolean> {
       const person = await store.lockPerson(tx, userUuid);
-      if (person === null || person.emailKey === email.key) return;
+      if (person === null || person.emailKey === email.key) return false;
       if (await store.hasAccount(tx, email.key)) throw peopleErrors.emailTaken();
       person.readdress(email, dateOf(clock));
       // Written at once: an account that was created with the address meanwhile is met here, not at the end.
       await tx.em.flush().catch((error: unknown) => {
         throw violatedConstraint(error) === "people_email_key_key" ? peopleErrors.emailTaken() : error;
       });
+      return true;
     },
 
     /**

@@ -16,7 +16,7 @@ export interface ScimDeps {
   random: Pick<Random, "uuid">;
   sealer: Sealer;
   log: Pick<Log, "error">;
-  events: Pick<Events, "emit" | "emitEach">;
+  events: Pick<Events, "emit" | "emitEach" | "notify">;
   people: Pick<People, "lock" | "createAllUnlessKnown" | "describe" | "readdress" | "memberships">;
   rbac: Pick<Rbac, "members">;
   offboarding: Pick<Offboarding, "members">;

@@ -28,6 +28,11 @@ function compares(attribute: Attribute, operator: Operator, wanted: Comparison, 
   return texts[operator](attribute.caseExact ? held : foldText(held), wanted.value);
 }
 
+/** What a part is where it is not stored: the `type` of members is always `User`. */
+function constantOf({ mutability, canonicalValues }: Attribute): string | undefined {
+  return mutability === "immutable" && canonicalValues.length === 1 ? canonicalValues[0] : undefined;
+}
+
 /**
  * Compiles a filter over the values of a complex attribute, as in `emails[type eq "work"]`.
  * @throws {FilterSyntaxError} when it names a part that the attribute has not
@@ -52,9 +57,10 @@ export function predicateOf(attribute: Attribute, filter: Filter): (value: Json)
       default: {
         const part = attributeNamed(attribute.subAttributes, one.path);
         if (part === undefined) throw new FilterSyntaxError(`${attribute.name} has no part ${one.path}`);
-        if (one.kind === "present") return (value) => value[part.name] !== undefined;
+        const held = (value: Resource) => value[part.name] ?? constantOf(part);
+        if (one.kind === "present") return (value) => held(value) !== undefined;
         const wanted = comparison(part, one.operator, one.value);
-        return (value) => compares(part, one.operator, wanted, value[part.name]);
+        return (value) => compares(part, one.operator, wanted, held(value));
       }
     }
   }

@@ -95,8 +95,17 @@ class Parser {
       this.#at += 1;
       const filter = this.#or(depth + 1, true);
       this.#take("]");
-      return { kind: "values", path, filter };
+      if (!this.#is(".")) return { kind: "values", path, filter };
+      // As Entra sends it: emails[type eq "work"].value eq "ann@example.com"
+      this.#at += 1;
+      const part = this.#expression(this.#word("an attribute"));
+      return { kind: "values", path, filter: { kind: "and", terms: [filter, part] } };
     }
+    return this.#expression(path);
+  }
+
+  /** What follows an attribute: an operator, and the value it compares with. */
+  #expression(path: string): Filter {
     const operator = this.#word("an operator").toLowerCase();
     if (operator === "pr") return { kind: "present", path };
     if (!operators.has(operator)) {

@@ -32,7 +32,8 @@ function changeSingle(into: Resource, attribute: Attribute, sub: Attribute | und
   else if (attribute.type !== "complex") values.put(into, name, readOne(attribute, value));
   else {
     const held: Resource = isObject(into[name]) ? into[name] : {};
-    merge(held, attribute, value);
+    // Entra sends the manager as a list of one.
+    merge(held, attribute, Array.isArray(value) && value.length === 1 ? value[0] : value);
     values.put(into, name, Object.keys(held).length === 0 ? undefined : held);
   }
 }

@@ -36,16 +36,18 @@ export function createMembership({ people, rbac, offboarding }: Pick<ScimDeps, "
       change(tx, context, userUuid, "removed"),
 
     /**
-     * Gives a person whom SCIM of this organization made the names and the address of their attributes.
+     * Gives a person whom SCIM of this organization made the names and the address of their attributes; returns the
+     * names of what has changed.
      * @throws {uniqueness} when the address has another account
      */
-    async describe(tx: Tx, userUuid: string, { email, firstName, lastName }: UserAttributes): Promise<void> {
-      await people.describe(tx, userUuid, { firstName, lastName });
-      await people.readdress(tx, userUuid, email).catch((error: unknown) => {
+    async describe(tx: Tx, userUuid: string, { email, firstName, lastName }: UserAttributes): Promise<string[]> {
+      const changed = await people.describe(tx, userUuid, { firstName, lastName });
+      const hasMoved = await people.readdress(tx, userUuid, email).catch((error: unknown) => {
         throw (error as { code?: unknown }).code === "email_taken"
           ? scimErrors.uniqueness("The address has another account.")
           : error;
       });
+      return hasMoved ? [...changed, "email"] : changed;
     },
   };
 }

@@ -56,7 +56,10 @@ export function createUsers(deps: ScimDeps) {
       const row = { orgUuid, userUuid, userName, externalId, wanted, data, folded, at: dateOf(clock) };
       await store.updateUser(tx, row).catch(uniqueName);
       const person = await store.personIn(tx, orgUuid, userUuid);
-      if (person?.own === true && !user.invited) await membership.describe(tx, userUuid, next);
+      if (person?.own !== true || user.invited) return;
+      const changed = await membership.describe(tx, userUuid, next);
+      const profile = { user_uuid: userUuid, email: next.email.address, changed };
+      if (changed.length > 0) await events.notify(tx, EVENTS["profile.updated"], { orgUuid, data: profile });
     }
   }
 

@@ -858,13 +858,13 @@ func (x *Group) GetMeta() *Meta {
 type Meta struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Kind of resource.
-	ResourceType string `protobuf:"bytes,1,opt,name=resourceType,proto3" json:"resourceType,omitempty"`
+	ResourceType *string `protobuf:"bytes,1,opt,name=resourceType,proto3,oneof" json:"resourceType,omitempty"`
 	// When it was made; absent for what the service is made with.
 	Created *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=created,proto3,oneof" json:"created,omitempty"`
 	// When it changed last.
 	LastModified *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=lastModified,proto3,oneof" json:"lastModified,omitempty"`
 	// URL of the resource.
-	Location string `protobuf:"bytes,4,opt,name=location,proto3" json:"location,omitempty"`
+	Location *string `protobuf:"bytes,4,opt,name=location,proto3,oneof" json:"location,omitempty"`
 	// Weak ETag.
 	Version       *string `protobuf:"bytes,5,opt,name=version,proto3,oneof" json:"version,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -902,8 +902,8 @@ func (*Meta) Descriptor() ([]byte, []int) {
 }
 
 func (x *Meta) GetResourceType() string {
-	if x != nil {
-		return x.ResourceType
+	if x != nil && x.ResourceType != nil {
+		return *x.ResourceType
 	}
 	return ""
 }
@@ -923,8 +923,8 @@ func (x *Meta) GetLastModified() *timestamppb.Timestamp {
 }
 
 func (x *Meta) GetLocation() string {
-	if x != nil {
-		return x.Location
+	if x != nil && x.Location != nil {
+		return *x.Location
 	}
 	return ""
 }
@@ -1267,16 +1267,18 @@ const file_atrium_scim_v1_resources_proto_rawDesc = "" +
 	"\x03_idB\r\n" +
 	"\v_externalIdB\x0e\n" +
 	"\f_displayNameB\a\n" +
-	"\x05_meta\"\x8e\x02\n" +
-	"\x04Meta\x12\"\n" +
-	"\fresourceType\x18\x01 \x01(\tR\fresourceType\x129\n" +
-	"\acreated\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\acreated\x88\x01\x01\x12C\n" +
-	"\flastModified\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampH\x01R\flastModified\x88\x01\x01\x12\x1a\n" +
-	"\blocation\x18\x04 \x01(\tR\blocation\x12\x1d\n" +
-	"\aversion\x18\x05 \x01(\tH\x02R\aversion\x88\x01\x01B\n" +
+	"\x05_meta\"\xb6\x02\n" +
+	"\x04Meta\x12'\n" +
+	"\fresourceType\x18\x01 \x01(\tH\x00R\fresourceType\x88\x01\x01\x129\n" +
+	"\acreated\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampH\x01R\acreated\x88\x01\x01\x12C\n" +
+	"\flastModified\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampH\x02R\flastModified\x88\x01\x01\x12\x1f\n" +
+	"\blocation\x18\x04 \x01(\tH\x03R\blocation\x88\x01\x01\x12\x1d\n" +
+	"\aversion\x18\x05 \x01(\tH\x04R\aversion\x88\x01\x01B\x0f\n" +
+	"\r_resourceTypeB\n" +
 	"\n" +
 	"\b_createdB\x0f\n" +
-	"\r_lastModifiedB\n" +
+	"\r_lastModifiedB\v\n" +
+	"\t_locationB\n" +
 	"\n" +
 	"\b_version\"\x90\x02\n" +
 	"\x10UserListResponse\x12\x18\n" +

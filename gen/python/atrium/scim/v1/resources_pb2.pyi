@@ -651,26 +651,34 @@ class Meta(_message.Message):
     def __init__(
         self,
         *,
-        resourceType: _builtins.str = ...,
+        resourceType: _builtins.str | None = ...,
         created: _timestamp_pb2.Timestamp | None = ...,
         lastModified: _timestamp_pb2.Timestamp | None = ...,
-        location: _builtins.str = ...,
+        location: _builtins.str | None = ...,
         version: _builtins.str | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_created", b"_created", "_lastModified", b"_lastModified", "_version", b"_version", "created", b"created", "lastModified", b"lastModified", "version", b"version"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_created", b"_created", "_lastModified", b"_lastModified", "_location", b"_location", "_resourceType", b"_resourceType", "_version", b"_version", "created", b"created", "lastModified", b"lastModified", "location", b"location", "resourceType", b"resourceType", "version", b"version"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_created", b"_created", "_lastModified", b"_lastModified", "_version", b"_version", "created", b"created", "lastModified", b"lastModified", "location", b"location", "resourceType", b"resourceType", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_created", b"_created", "_lastModified", b"_lastModified", "_location", b"_location", "_resourceType", b"_resourceType", "_version", b"_version", "created", b"created", "lastModified", b"lastModified", "location", b"location", "resourceType", b"resourceType", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__created: _TypeAlias = _typing.Literal["created"]  # noqa: Y015
     _WhichOneofArgType__created: _TypeAlias = _typing.Literal["_created", b"_created"]  # noqa: Y015
     _WhichOneofReturnType__lastModified: _TypeAlias = _typing.Literal["lastModified"]  # noqa: Y015
     _WhichOneofArgType__lastModified: _TypeAlias = _typing.Literal["_lastModified", b"_lastModified"]  # noqa: Y015
+    _WhichOneofReturnType__location: _TypeAlias = _typing.Literal["location"]  # noqa: Y015
+    _WhichOneofArgType__location: _TypeAlias = _typing.Literal["_location", b"_location"]  # noqa: Y015
+    _WhichOneofReturnType__resourceType: _TypeAlias = _typing.Literal["resourceType"]  # noqa: Y015
+    _WhichOneofArgType__resourceType: _TypeAlias = _typing.Literal["_resourceType", b"_resourceType"]  # noqa: Y015
     _WhichOneofReturnType__version: _TypeAlias = _typing.Literal["version"]  # noqa: Y015
     _WhichOneofArgType__version: _TypeAlias = _typing.Literal["_version", b"_version"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__created) -> _WhichOneofReturnType__created | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__lastModified) -> _WhichOneofReturnType__lastModified | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__location) -> _WhichOneofReturnType__location | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__resourceType) -> _WhichOneofReturnType__resourceType | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__version) -> _WhichOneofReturnType__version | None: ...
 
