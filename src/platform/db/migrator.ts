@@ -46,10 +46,13 @@ export interface ConcurrentIndex {
   on: string;
 }
 
+/** A statement that locks a table as a whole. One that is `concurrently` lets writes go on while it waits. */
+const locksTable = (sql: string): boolean => /^\s*(?:alter|create|drop)\s(?!index\s+concurrently\s)/iu.test(sql);
+
 /**
  * Defines a migration without a transaction, for tables that grow: its indexes are built concurrently, so that writes
- * do not wait. After an interruption all steps run again: statements must be idempotent, and invalid indexes are
- * rebuilt.
+ * do not wait. After an interruption, or when a statement has given way to another transaction, all steps run again:
+ * statements must be idempotent, and invalid indexes are rebuilt.
  */
 export function defineConcurrentMigration(name: string, steps: readonly (string | ConcurrentIndex)[]): MigrationObject {
   const migration = class extends Migration {
@@ -59,9 +62,14 @@ export function defineConcurrentMigration(name: string, steps: readonly (string 
 
     override async up(): Promise<void> {
       for (const step of steps) {
-        if (typeof step === "string") await this.execute(step);
+        if (typeof step === "string") await this.#run(step);
         else await this.#build(step);
       }
+    }
+
+    async #run(sql: string): Promise<void> {
+      // Sent as one query: its statements have a transaction of their own, which the time limit ends with.
+      await this.execute(locksTable(sql) ? `set local lock_timeout = '${LOCK_TIMEOUT}';\n${sql}` : sql);
     }
 
     async #build({ index, on }: ConcurrentIndex): Promise<void> {
