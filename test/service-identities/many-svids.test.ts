@@ -1,3 +1,4 @@
+import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { identity, workloads } from "../spiffe/support.ts";
 import type { Workloads } from "../spiffe/support.ts";
@@ -59,4 +60,36 @@ test("several deletions of an identity at once succeed once, and record each SVI
     [owner.org, identityId],
   );
   expect(counts).toEqual({ recorded: 1_500 });
+});
+
+test("deleting an identity revokes all of its very many SVIDs while others are being revoked", async () => {
+  const identityId = await identity(app, owner);
+  await record(identityId, 2_500);
+  const other = new pg.Client({ connectionString: app.databaseUrl });
+  await other.connect();
+  try {
+    await other.query("begin");
+    const some = "select svid_id from svids where identity_id = $1 order by md5(svid_id::text) limit 600";
+    await other.query(`update svids set revoked_at = $2 where svid_id in (${some})`, [
+      identityId,
+      new Date(app.clock.now()),
+    ]);
+    const path = `/api/organizations/${owner.org}/service-identities/${identityId}`;
+    const deleting = app.call("DELETE", path, { token: owner.token });
+    const waiting = `select 1 from pg_stat_activity
+      where wait_event_type = 'Lock' and query like '%svids%' and datname = current_database()`;
+    await expect.poll(() => runSql(app.databaseUrl, waiting)).toHaveLength(1);
+    await other.query("commit");
+    expect((await deleting).status).toBe(204);
+  } finally {
+    await other.end();
+  }
+  const [counts] = await runSql(
+    app.databaseUrl,
+    `select (select count(*)::int from svids where identity_id = $1 and revoked_at is null) as active,
+       (select count(*)::int from audit_events
+         where org_uuid = $2 and type = 'svid.revoked' and metadata->>'identity_id' = $1::text) as recorded`,
+    [identityId, owner.org],
+  );
+  expect(counts).toEqual({ active: 0, recorded: 1_900 });
 });
