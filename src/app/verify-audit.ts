@@ -57,7 +57,10 @@ function describe({ events, purged, outside, problem, missingKey, head }: ProofR
     return `NOT VALID: ${where}${problem.message}`;
   }
   if (missingKey !== null)
-    return `Intact, but the signature cannot be checked: key ${missingKey} is no longer published.`;
+    return (
+      `NOT VERIFIED: the events fit each other, but the key set has no key ${missingKey}, which their signature ` +
+      "names. Without it, nothing shows that the service wrote them."
+    );
   if (head === null) return "Valid: the export has no events.";
   const left = [purged > 0 ? `${purged} purged` : "", outside > 0 ? `${outside} outside its times` : ""].filter(
     (text) => text !== "",

@@ -12,7 +12,7 @@ export interface ProofResult {
   purged: number;
   outside: number;
   problem: { eventId: string | null; sequence: number | null; message: string } | null;
-  /** The key that signed the head, where the key set does not have it: the chain is intact, its signature unchecked. */
+  /** The key that the head names, where the key set does not have it: anybody can write a chain that fits itself. */
   missingKey: string | null;
   head: ExportSummary["head"];
 }

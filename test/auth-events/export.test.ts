@@ -48,7 +48,7 @@ async function proven(text: string, who = by): Promise<string> {
     say: (line) => lines.push(line),
     complain: (line) => lines.push(line),
   });
-  expect({ Valid: 0, "NOT V": 1, atriu: 2, Intac: 2 }[lines.join().slice(0, 5)]).toBe(code);
+  expect({ "Valid:": 0, "NOT VA": 1, "NOT VE": 2, atrium: 2 }[lines.join().slice(0, 6)]).toBe(code);
   return lines.join();
 }
 
@@ -248,12 +248,15 @@ describe("a proof without the service", () => {
     expect(await proven(text(all))).toMatch(/^Valid/u);
   });
 
-  it("verification of an export says that it is intact when the key of its signature is no longer published", async () => {
+  it("verification of an export does not vouch for a signature whose key is not in the key set", async () => {
     const all = await lines();
-    const { kid } = (all.at(-1)?.["export"] as { head: { kid: string } }).head;
-    expect(await proven(text(all), await founder(app))).toBe(
-      `Intact, but the signature cannot be checked: key ${kid} is no longer published.`,
-    );
+    const signed = all.at(-1) as Line & { export: { head: { kid: string } } };
+    const { head } = signed.export;
+    const unknown = (kid: string) =>
+      new RegExp(`^NOT VERIFIED: .*no key ${kid}, .*nothing shows that the service`, "u");
+    expect(await proven(text(all), await founder(app))).toMatch(unknown(head.kid));
+    const forged = { ...signed, export: { ...signed.export, head: { ...head, kid: "invented" } } };
+    expect(await proven(text(all.with(-1, forged)))).toMatch(unknown("invented"));
     expect(await proven(text(all.with(7, { ...all[7]!, metadata: {} })), await founder(app))).toMatch(/^NOT VALID/u);
   });
 

@@ -99,7 +99,9 @@ function wordsOf({ events, problem, missingKey, head }: ProofResult): Outcome {
   if (missingKey !== null)
     return {
       kind: "warn",
-      message: `Intact, but the signature cannot be checked: key ${missingKey} is no longer published.`,
+      message:
+        `Not verified: the events fit each other, but the published keys have no key ${missingKey}, which their ` +
+        "signature names. Without it, nothing shows that the service wrote them.",
     };
   const signed = head === null ? "" : `, up to number ${head.sequence}, signed by key ${head.kid}`;
   return { kind: "good", message: `Valid: ${plural(events, "event")}${signed}. Checked in this browser.` };
