@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { gzipSync } from "node:zlib";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DOORS } from "../../src/server/static/console.ts";
 import { startApp } from "../support/app.ts";
@@ -16,6 +16,8 @@ function writeBuild(folder: string): void {
   mkdirSync(assets, { recursive: true });
   writeFileSync(join(assets, "index-abcd1234.js"), SCRIPT);
   writeFileSync(join(assets, "index-abcd1234.js.gz"), gzipSync(SCRIPT));
+  writeFileSync(join(assets, "both-abcd1234.js.br"), brotliCompressSync(SCRIPT));
+  writeFileSync(join(assets, "both-abcd1234.js.gz"), gzipSync(SCRIPT));
   writeFileSync(join(folder, "index.html"), "<!doctype html><html><head><title>x</title></head><body></body></html>");
 }
 
@@ -184,6 +186,18 @@ describe("the assets", () => {
       expect(headers.get("content-encoding")).toBeNull();
       expect(text).toBe(SCRIPT);
     }
+  });
+
+  it("an asset has the encoding that its client prefers", async () => {
+    const chosen = async (accepted: string): Promise<string | null> => {
+      const headers = { "accept-encoding": accepted };
+      return (await app.call("GET", "/console/assets/both-abcd1234.js", { headers })).headers.get("content-encoding");
+    };
+    expect(await chosen("gzip, br")).toBe("br");
+    expect(await chosen("br;q=0.5, gzip")).toBe("gzip");
+    expect(await chosen("*")).toBe("br");
+    expect(await chosen("br;q=0, *;q=0.1")).toBe("gzip");
+    expect(await chosen("x-gzip")).toBe("gzip");
   });
 
   it("names that lead out of the folder, or that no build gives, are unknown routes", async () => {

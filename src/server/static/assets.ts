@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { negotiateCoding } from "../../transcoding/index.ts";
 
 const TYPES: Readonly<Record<string, string>> = {
   ".js": "text/javascript; charset=utf-8",
@@ -47,24 +48,11 @@ export function createAssets(folder: string): (name: string, accepted: string | 
       "x-content-type-options": "nosniff",
       vary: "Accept-Encoding",
     };
-    for (const [coding, ending] of [
-      ["br", ".br"],
-      ["gzip", ".gz"],
-    ] as const) {
-      const body = accepts(accepted, coding) ? contentOf(name + ending) : undefined;
-      if (body !== undefined) return { body, headers: { ...headers, "content-encoding": coding } };
-    }
-    const body = contentOf(name);
-    return body === undefined ? undefined : { body, headers };
+    const compressed = { br: contentOf(`${name}.br`), gzip: contentOf(`${name}.gz`) };
+    const offers = (["br", "gzip"] as const).filter((coding) => compressed[coding] !== undefined);
+    const coding = negotiateCoding(accepted, offers);
+    const body = coding === undefined ? contentOf(name) : compressed[coding];
+    if (body === undefined) return undefined;
+    return { body, headers: coding === undefined ? headers : { ...headers, "content-encoding": coding } };
   };
-}
-
-function accepts(accepted: string | undefined, coding: string): boolean {
-  return (accepted ?? "").split(",").some((one) => {
-    const [name, ...parameters] = one
-      .trim()
-      .toLowerCase()
-      .split(/\s*;\s*/u);
-    return name === coding && !parameters.some((parameter) => /^q=0(?:\.0*)?$/u.test(parameter));
-  });
 }
