@@ -5,3 +5,8 @@
 export function foldName(name: string): string {
   return name.normalize("NFKC").trim().toLowerCase().toUpperCase().toLowerCase().replaceAll("ς", "σ").normalize("NFKC");
 }
+
+/** Whether a name has characters that nobody sees: controls, formats, and separators of lines and paragraphs. */
+export function hasControlCharacters(name: string): boolean {
+  return /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name);
+}

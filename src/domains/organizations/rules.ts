@@ -1,7 +1,5 @@
 import { errors } from "../../platform/errors.ts";
-import { foldName } from "../../platform/names.ts";
-
-const controlCharacters = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+import { foldName, hasControlCharacters } from "../../platform/names.ts";
 
 /**
  * An organization's name as it is stored and as it is compared.
@@ -11,7 +9,7 @@ export function readName(name: string): { name: string; key: string } {
   const stored = name.normalize("NFC").trim();
   const key = foldName(stored);
   if (key === "") throw errors.validation({ fields: [{ field: "name", code: "required", message: "is required" }] });
-  if (controlCharacters.test(stored))
+  if (hasControlCharacters(stored))
     throw errors.validation({
       fields: [{ field: "name", code: "pattern", message: "must not have control characters" }],
     });

@@ -7,6 +7,7 @@ import type { Listed } from "../../platform/db/list.ts";
 import type { Page } from "../../platform/db/paging.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import { errors } from "../../platform/errors.ts";
+import { hasControlCharacters } from "../../platform/names.ts";
 import { causedBy, EVENTS } from "../event-catalogue/index.ts";
 import type { Events } from "../event-catalogue/index.ts";
 import { rbacErrors } from "./errors.ts";
@@ -16,8 +17,6 @@ import type { NamedRow, RoleRow } from "./role-store.ts";
 
 /** Maximum number of an organization's own roles. */
 const MAX_ROLES = 1_000;
-
-const controlCharacters = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
 /** Dependencies of roles. */
 export interface RolesDeps {
@@ -142,7 +141,7 @@ export function createRoles({ database, clock, events }: RolesDeps) {
 function readRoleName(text: string): string {
   const name = store.storedName(text);
   if (name === "") throw errors.validation({ fields: [{ field: "name", code: "required", message: "is required" }] });
-  if (controlCharacters.test(name))
+  if (hasControlCharacters(name))
     throw errors.validation({
       fields: [{ field: "name", code: "pattern", message: "must not have control characters" }],
     });

@@ -8,8 +8,8 @@ export interface Authenticators {
    */
   bearer(token: string, info: RequestInfo): Promise<Caller>;
   /**
-   * Returns the present caller of a bearer token that was accepted before, without recording a use; called repeatedly
-   * for open streams.
+   * Returns the present caller of a bearer token that was accepted before; called repeatedly for open streams. Records
+   * no use of a secret, while a session counts as seen.
    * @throws {unauthorized} when the token is no longer valid
    */
   recheck(token: string): Promise<Caller>;

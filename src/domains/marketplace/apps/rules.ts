@@ -1,4 +1,5 @@
 import type { FieldViolation } from "../../../platform/errors.ts";
+import { hasControlCharacters } from "../../../platform/names.ts";
 
 /** States of an app (decisions 9.1). */
 export type AppStatus = "draft" | "published" | "rejected" | "archived";
@@ -35,7 +36,6 @@ const RESERVED_SLUGS: ReadonlySet<string> = new Set([
   "webhooks",
 ]);
 const SLUG = /^[a-z0-9](?:-?[a-z0-9])*$/;
-const controlCharacters = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
 /** An app's name as it is stored. */
 export const storedName = (name: string): string => name.normalize("NFC").trim();
@@ -44,7 +44,7 @@ export const storedName = (name: string): string => name.normalize("NFC").trim()
 export function nameViolation(name: string): FieldViolation | undefined {
   const stored = storedName(name);
   if (stored === "") return { field: "name", code: "required", message: "must not be blank" };
-  if (controlCharacters.test(stored))
+  if (hasControlCharacters(stored))
     return { field: "name", code: "pattern", message: "must not have control characters" };
   return undefined;
 }
