@@ -12,8 +12,8 @@ import { PAGES } from "./pages.ts";
 import { useMe } from "./session/use-session.ts";
 import { prefix } from "./settings.ts";
 import { Allowed } from "./shell/Allowed.tsx";
-import { NotFound } from "./shell/NotFound.tsx";
-import { LoadFailed } from "./shell/LoadFailed.tsx";
+import { NotFound, PageNotFound } from "./shell/NotFound.tsx";
+import { LoadFailed, StartFailed } from "./shell/LoadFailed.tsx";
 import { focusHeading } from "./widgets/Page.tsx";
 import { Skeleton } from "./widgets/States.tsx";
 import { Toasts } from "./widgets/Toasts.tsx";
@@ -29,7 +29,7 @@ const root = createRootRoute({
 });
 
 const doors = DOOR_PAGES.map(({ path, load }) =>
-  createRoute({ getParentRoute: () => root, path, component: lazyRouteComponent(load) }),
+  createRoute({ getParentRoute: () => root, path, component: lazyRouteComponent(load), errorComponent: StartFailed }),
 );
 
 /** Their own chunks: the doors need none of them. */
@@ -47,7 +47,13 @@ async function loadFrame() {
   return { default: Frame };
 }
 
-const frame = createRoute({ getParentRoute: () => root, path: "/console", component: lazyRouteComponent(loadFrame) });
+const frame = createRoute({
+  getParentRoute: () => root,
+  path: "/console",
+  component: lazyRouteComponent(loadFrame),
+  errorComponent: StartFailed,
+  notFoundComponent: PageNotFound,
+});
 
 const pages = PAGES.map(({ path, load, needs }) => {
   const Content = lazyRouteComponent(load) as ComponentType & { preload?: () => Promise<void> };

@@ -4,13 +4,16 @@ import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 import type { Plugin } from "vite";
 
-/** Adds the script that applies the chosen theme before the first paint; a module would run after it. */
-function themeScript(): Plugin {
-  const source = readFileSync(new URL("style/theme.js", import.meta.url), "utf8");
+/** What runs before the modules: the chosen theme before the first paint, and what helps where a module is missing. */
+const FIRST = ["theme.js", "missing.js"];
+
+/** Adds the script that runs first. */
+function firstScript(): Plugin {
+  const source = FIRST.map((name) => readFileSync(new URL(`style/${name}`, import.meta.url), "utf8")).join("");
   const hash = createHash("sha256").update(source).digest("hex").slice(0, 8);
-  const fileName = `console/assets/theme-${hash}.js`;
+  const fileName = `console/assets/first-${hash}.js`;
   return {
-    name: "atrium-theme",
+    name: "atrium-first-script",
     generateBundle() {
       this.emitFile({ type: "asset", fileName, source });
     },
@@ -22,7 +25,7 @@ export default defineConfig({
   // Relative: the document has a `base` element, with the path of the public URL.
   base: "./",
   publicDir: false,
-  plugins: [react(), themeScript()],
+  plugins: [react(), firstScript()],
   build: {
     target: "es2023",
     assetsDir: "console/assets",

@@ -107,6 +107,7 @@ describeInBrowser("the pages at work", () => {
     await page.getByRole("heading", { level: 1, name: "Roles" }).waitFor();
     await page.goto(`${here.url}/console/nothing-of-the-kind`);
     await page.getByRole("heading", { level: 1, name: "Not found" }).waitFor();
+    await page.getByRole("banner").getByRole("button", { name: "Menu", exact: true }).waitFor();
   });
 
   it("the CSV of the audit log has its documented columns, and the log is verified by the service", async () => {

@@ -5,17 +5,19 @@ import { AccessService } from "../../../gen/atrium/access/v1/access_pb.ts";
 import type { GetMeResponse } from "../../../gen/atrium/access/v1/access_pb.ts";
 import { LoginService } from "../../../gen/atrium/login/v1/login_pb.ts";
 import type { Elevation, SignedIn } from "../../clients/typescript/index.ts";
+import { failureOf } from "./failures.ts";
 import { createPrompts } from "./prompts.ts";
 import { noteFailure } from "./reach.ts";
 import { createStore } from "./store.ts";
 import { credential, elevatedUntil, hasSession, sessionCalls } from "./transport.ts";
 
 /**
- * Whether somebody is signed in. `starting`: the cookie has not been tried yet. `leaving`: the service is asked to end
- * the session, and nothing of it is shown any more.
+ * Whether somebody is signed in. `starting`: the cookie has not been tried yet; with an `error`, the service did not
+ * say whether it is good. `leaving`: the service is asked to end the session, and nothing of it is shown any more.
  */
 export type SessionState =
-  | { readonly status: "starting" | "leaving" }
+  | { readonly status: "starting"; readonly error?: unknown }
+  | { readonly status: "leaving" }
   | { readonly status: "out"; readonly reason?: "idle" | "signed-out" }
   | { readonly status: "in"; readonly me: GetMeResponse };
 
@@ -60,14 +62,25 @@ export const { transport, rest: callRest } = sessionCalls({
 const own = createClient(LoginService, sessionCalls().transport);
 const access = createClient(AccessService, transport);
 
-/** Tries the cookie. Called when the page loads, and when another tab signed in. */
+/** Failures that say nothing about the session: the service was not reached, or had no time. */
+const UNKNOWN: ReadonlySet<string> = new Set(["offline", "unavailable", "rate_limited", "internal"]);
+
+/** Counts sign-ins and sign-outs: a start that began before one of them has nothing to say after it. */
+let changes = 0;
+
+/** Tries the cookie. Called when the page loads, when another tab signed in, and to try again. */
 export async function start(): Promise<void> {
+  const began = changes;
   try {
     credential.resume();
-    if (await hasSession()) await enter();
-    else state.set({ status: "out" });
+    const me = (await hasSession()) ? await access.getMe({}) : undefined;
+    if (began === changes) state.set(me === undefined ? { status: "out" } : { status: "in", me });
   } catch (error) {
-    if (state.get().status === "starting") state.set({ status: "out" });
+    if (began === changes && state.get().status === "starting") {
+      const isUnknown = UNKNOWN.has(failureOf(error).code);
+      state.set(isUnknown ? { status: "starting", error } : { status: "out" });
+      if (isUnknown) noteFailure(error, () => void start().catch(() => undefined));
+    }
     throw error;
   }
 }
@@ -79,8 +92,12 @@ async function enter(): Promise<void> {
 /** Takes the answer of a door. The tokens of a person who was signed in before are forgotten. */
 export async function admit(admission: Admission): Promise<void> {
   const before = state.get();
+  changes++;
   await credential.signIn(admission);
-  const me = await access.getMe({});
+  const me = await access.getMe({}).catch((error: unknown) => {
+    if (before.status === "starting") state.set({ status: "out" });
+    throw error;
+  });
   const same = before.status === "in" && before.me.userUuid === me.userUuid && before.me.orgUuid === me.orgUuid;
   if (!same) queries.clear();
   state.set({ status: "in", me });
@@ -91,6 +108,7 @@ export async function admit(admission: Admission): Promise<void> {
 export const reload = enter;
 
 function forget(reason: "idle" | "signed-out"): void {
+  changes++;
   void credential.clear();
   state.set({ status: "out", reason });
   closePrompts();

@@ -1,0 +1,22 @@
+import { start } from "../session/session.ts";
+import { Page } from "../widgets/Page.tsx";
+import { Failed, Skeleton } from "../widgets/States.tsx";
+import style from "./Bare.module.css";
+
+/** In place of the console until the service has said who is signed in, or why it cannot. */
+export function Starting({ error }: { error: unknown }) {
+  return (
+    <main className={style["bare"]} id="main">
+      {error === undefined ? (
+        <Skeleton />
+      ) : (
+        <Page
+          title="The console cannot start yet"
+          about="The service did not say whether you are signed in. You need not sign in again if you are."
+        >
+          <Failed error={error} retry={() => void start().catch(() => undefined)} />
+        </Page>
+      )}
+    </main>
+  );
+}
