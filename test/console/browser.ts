@@ -30,6 +30,8 @@ export interface Surroundings {
   open(path?: string, options?: Parameters<Browser["newContext"]>[0]): Promise<Page>;
   /** Signs the owner in, and waits for the overview. */
   signIn(page: Page): Promise<void>;
+  /** The state of a browser in which somebody is signed in. */
+  sessionOf(who: { email: string; org: string; password: string }): Promise<State>;
   /** A page of a new browser profile, in which the owner is signed in and at a path below `/console/`. */
   at(path: string): Promise<Page>;
 }
@@ -70,7 +72,7 @@ export function surroundings(
     const browser = await launchChromium();
     proxy?.forwardTo(app.url);
     const url = proxy?.url ?? app.url;
-    Object.assign(here, { app, url, browser, open, signIn, at } satisfies Omit<Surroundings, "friends">);
+    Object.assign(here, { app, url, browser, open, signIn, sessionOf, at } satisfies Omit<Surroundings, "friends">);
   });
   afterEach(async () => {
     await Promise.all(contexts.splice(0).map((context) => context.close()));
@@ -103,9 +105,8 @@ export function surroundings(
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
   };
-  /** Signs the owner in as the door does, without its form and the overview after it, which take a second and more. */
-  async function signedInState(): Promise<State> {
-    const { email, org, password } = here.app.owner;
+  /** Signs in as the door does, without its form and the overview after it, which take a second and more. */
+  const sessionOf: Surroundings["sessionOf"] = async ({ email, org, password }) => {
     const { origin, hostname: domain } = new URL(here.url);
     const device = randomUUID();
     const userAgent = `HeadlessChrome/${here.browser.version()}`;
@@ -119,9 +120,9 @@ export function surroundings(
       cookies: [{ name, value, domain, path: "/", expires: -1, secure: true, httpOnly: true, sameSite: "Strict" }],
       origins: [{ origin, localStorage: [{ name: "atrium.device", value: device }] }],
     };
-  }
+  };
   const at: Surroundings["at"] = async (path) => {
-    const page = await open(undefined, { storageState: await signedInState() });
+    const page = await open(undefined, { storageState: await sessionOf(here.app.owner) });
     await page.goto(`${here.url}/console/${path}`);
     await page.getByRole("heading", { level: 1 }).waitFor();
     return page;

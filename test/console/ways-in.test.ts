@@ -47,6 +47,29 @@ describeInBrowser("ways in", () => {
     await page.getByRole("button", { name: "Account: ada@corp.test" }).waitFor();
   });
 
+  it("a renewal under way when a browser comes back from a provider does not end in the former session", async () => {
+    const before = await founder();
+    provider.subject = { sub: "grace", email: "grace@corp.test", email_verified: true };
+    const page = await here.open("/sign-in?org=Acme");
+    // Signed in meanwhile, by a tab that is closed again.
+    await page.route(/\/authorize\?/u, async (route) => {
+      await page.context().addCookies((await here.sessionOf(before)).cookies);
+      await route.continue();
+    });
+    // The answer to the renewal of the former session comes after that of the exchange, if the exchange does not wait.
+    const exchanged = page.waitForResponse(/ExchangeSession/u);
+    await page.route(/LoginService\/Refresh$/u, async (route) => {
+      const response = await route.fetch();
+      await Promise.race([exchanged, new Promise((resolve) => setTimeout(resolve, 1_000))]);
+      await route.fulfill({ response });
+    });
+    await page.getByRole("button", { name: "Continue with Corporate" }).click();
+    await page.getByRole("button", { name: "Account: grace@corp.test" }).waitFor();
+    await page.unroute(/LoginService\/Refresh$/u);
+    await page.reload();
+    await page.getByRole("button", { name: "Account: grace@corp.test" }).waitFor();
+  });
+
   it("the start page leads to the sign-up that is open, and a person without a session to sign-in", async () => {
     const page = await here.open("/");
     await page.getByRole("link", { name: "Create an organization" }).click();
@@ -112,10 +135,15 @@ describeInBrowser("ways in", () => {
     await page.getByLabel("Password", { exact: true }).fill(PASSWORD);
     await page.getByRole("button", { name: "Create" }).click();
     await heading(page, "Overview");
-    const door = await here.open(await mailed(who.email, "/confirm-email"));
+    const confirmation = await mailed(who.email, "/confirm-email");
+    const door = await here.open(confirmation);
     await door.getByRole("button", { name: "Confirm" }).click();
     await door.getByText("Your address is confirmed.").waitFor();
     await door.goto(`${here.url}/sign-in`);
+    await door.goto(here.url + confirmation);
+    await door.getByRole("button", { name: "Confirm" }).click();
+    await door.getByText("The link has expired or was used before.").waitFor();
+    await door.getByRole("link", { name: "Go to sign-in" }).click();
     await door.getByRole("link", { name: "Forgot password?" }).click();
     await heading(door, "Reset your password");
     await door.getByLabel("Email", { exact: true }).fill(who.email);

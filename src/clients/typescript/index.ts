@@ -8,7 +8,7 @@ export type { AnyTransport, AtriumOptions } from "./settings.ts";
 export { apiKey, bearer, svid } from "./credentials/bearer.ts";
 export type { Asking, Credential, Elevation } from "./credentials/credential.ts";
 export type { SignedIn } from "./credentials/exchange.ts";
-export { session } from "./credentials/session.ts";
+export { lockSession, session } from "./credentials/session.ts";
 export type { Session, SessionOptions } from "./credentials/session.ts";
 export { localStorageStore, memoryStore } from "./credentials/stores.ts";
 export type { SessionStore, Tokens } from "./credentials/stores.ts";

@@ -1,5 +1,5 @@
 import type { Transport } from "@connectrpc/connect";
-import { createAtriumTransport, createRestCall, session } from "../../clients/typescript/index.ts";
+import { createAtriumTransport, createRestCall, lockSession, session } from "../../clients/typescript/index.ts";
 import type { AtriumOptions, Credential, RestCall, Session } from "../../clients/typescript/index.ts";
 import { serviceUrl } from "../settings.ts";
 import { deviceUuid, preferences } from "./preferences.ts";
@@ -55,15 +55,27 @@ export function dropElevation(): void {
 /** Says that a door is used by this browser, and sends no token. */
 const door: Credential = { token: () => undefined, headers: (method) => tokens.headers?.(method) };
 
-/** Calls without a credential: the doors. */
-export const publicTransport: Transport = createAtriumTransport({ ...options, credential: door });
+/** Calls without a credential. */
+const open = createAtriumTransport({ ...options, credential: door });
+
+/**
+ * The same, for the doors. One that sets the cookie waits for a refresh that is under way in any tab, whose answer
+ * would replace the cookie of the new session by that of the old one.
+ */
+export const publicTransport: Transport = {
+  ...open,
+  unary: (method, ...call) => {
+    const enter = () => open.unary(method, ...call);
+    return door.headers?.(method) === undefined ? enter() : lockSession(enter);
+  },
+};
 
 /** Calls of nobody: a sign-in by it leaves the cookie and the session of this browser as they are. */
 export const plainTransport: Transport = createAtriumTransport(options);
 
 /** Whether there is a session: renews the access token by the cookie where it has to. @throws AtriumError */
 export async function hasSession(): Promise<boolean> {
-  return (await credential.token({ transport: publicTransport, signal: undefined })) !== undefined;
+  return (await credential.token({ transport: open, signal: undefined })) !== undefined;
 }
 
 /** Calls of the session: over Connect, and over REST where the answer is a file. Without hooks they ask nobody. */

@@ -53,7 +53,7 @@ export function session(options: SessionOptions = {}): Session {
   const store = options.store ?? memoryStore();
   const kept = createKeptTokens(store, onStoreError ?? (() => undefined));
   const inCookie = options.cookie !== undefined && options.cookie !== false;
-  const lock = store.lock?.bind(store) ?? (inCookie ? lockInCookie : undefined);
+  const lock = store.lock?.bind(store) ?? (inCookie ? lockSession : undefined);
   /** Counts sign-ins and sign-outs: a refresh that began before one of them has nothing to say after it. */
   let generation = 0;
   let refused = false;
@@ -176,4 +176,5 @@ const isValid = ({ expiresAtMs }: Tokens): boolean => Date.now() < expiresAtMs;
 const isSame = (one: Tokens | undefined, other: Tokens | undefined): boolean =>
   one?.accessToken === other?.accessToken && one?.refreshToken === other?.refreshToken;
 
-const lockInCookie = <T>(work: () => Promise<T>): Promise<T> => lockAcrossTabs(COOKIE_LOCK, work);
+/** In cookie mode: runs `work` while no tab of the origin refreshes; for calls that replace the cookie. */
+export const lockSession = <T>(work: () => Promise<T>): Promise<T> => lockAcrossTabs(COOKIE_LOCK, work);
