@@ -15,10 +15,10 @@ const HOLDS: Readonly<Record<Power, (me: GetMeResponse) => boolean>> = {
   runs: (me) => HOLDS.platform(me) || HOLDS.operator(me),
 };
 
-/** What the page "You cannot see this page" says: the power, and who has it. */
-export const POWER_WORDS: Readonly<Record<Power, string>> = {
+/** What each power is, and who has it. */
+const POWER_WORDS: Readonly<Record<Power, string>> = {
   anyone: "",
-  member: "It is for members of an organization. Create an organization, or ask for an invitation to one.",
+  member: "It is for members of an organization. Ask the admins of one to invite you, or create your own.",
   employee: "It takes the role employee or above. The admins of your organization give roles.",
   admin: "It takes the role admin. The owners and admins of your organization have it, and can give it to you.",
   publisher:
@@ -27,5 +27,11 @@ export const POWER_WORDS: Readonly<Record<Power, string>> = {
   operator: "It takes the power of an operator, which those who run this installation have.",
   runs: "It takes platform administration, or the power of an operator. Those who run this installation have both.",
 };
+
+/** What the page "You cannot see this page" says. Nobody gives a role to those who belong to no organization. */
+export const powerWords = (power: Power, me: GetMeResponse): string =>
+  POWER_WORDS[me.orgUuid === undefined && OF_MEMBERS.has(power) ? "member" : power];
+
+const OF_MEMBERS: ReadonlySet<Power> = new Set(["employee", "admin", "publisher"]);
 
 export const holds = (me: GetMeResponse, power: Power): boolean => HOLDS[power](me);

@@ -28,6 +28,7 @@ describe("a profile", () => {
       email: owner.email,
       first_name: "Fay",
       last_name: "",
+      has_password: true,
     });
     expect((await put(owner.token, { first_name: "Fée", phone: "+4915112345678" })).body).toEqual({ status: "ok" });
     expect(await read(owner.token)).toMatchObject({ first_name: "Fée", phone: "+4915112345678" });
@@ -56,7 +57,7 @@ describe("a profile", () => {
       body: { email: "alone@people.test" },
     });
     const { body } = await app.call("POST", "/api/auth/magic-link/verify", { body: { token: sent.dev_token } });
-    expect(await read(body.access_token)).toMatchObject({ email: "alone@people.test" });
+    expect(await read(body.access_token)).toMatchObject({ email: "alone@people.test", has_password: false });
     expect((await put(body.access_token, { first_name: "Al" })).status).toBe(200);
     expect(outcome(await app.call("GET", "/api/users", { token: body.access_token }))).toBe("403 forbidden");
   });

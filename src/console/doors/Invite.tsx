@@ -77,7 +77,10 @@ export default function Invite() {
             await enter(answer?.data);
           })}
         >
-          <p>If you have an account with this email, its present password is all that is needed.</p>
+          <p>
+            If you have an account with this email, its present password is all that is needed. If it has none, sign in
+            by a mailed link first, then open the invitation again.
+          </p>
           <Field form={form} name="firstName" autoComplete="given-name" />
           <Field form={form} name="lastName" autoComplete="family-name" />
           <Field form={form} name="username" autoComplete="username" spellCheck={false} />

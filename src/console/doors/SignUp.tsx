@@ -40,7 +40,11 @@ export default function SignUp() {
   const { failure } = create;
   const taken = check.data?.data?.name === name && check.data.data.available === false;
   return (
-    <Door title="Create an organization" foot={<Link to="/sign-in">Go to sign-in</Link>}>
+    <Door
+      title="Create an organization"
+      about={signedIn ? `You become its owner, as ${session.me.email ?? ""}.` : undefined}
+      foot={signedIn ? <Link to="/console">Go to the console</Link> : <Link to="/sign-in">Go to sign-in</Link>}
+    >
       <FormBody
         form={form}
         onSubmit={form.submit(async ({ firstName, email, password }) => {

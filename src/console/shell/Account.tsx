@@ -29,7 +29,7 @@ export function Account() {
           <ChevronDown size={14} aria-hidden />
         </Menu.Trigger>
         <Menu.Portal>
-          <Menu.Positioner sideOffset={6} align="end">
+          <Menu.Positioner className={style["floating"]} sideOffset={6} align="end">
             <Menu.Popup className={style["popup"]}>
               <Menu.Item className={style["item"]} onClick={() => void navigate({ to: "/console/me" })}>
                 Profile
@@ -56,9 +56,11 @@ export function Account() {
                 <LogOut size={15} aria-hidden />
                 Sign out
               </Menu.Item>
-              <Menu.Item className={style["item"]} onClick={() => setAsking(true)}>
-                Sign out everywhere
-              </Menu.Item>
+              {me.orgUuid !== undefined && (
+                <Menu.Item className={style["item"]} onClick={() => setAsking(true)}>
+                  Sign out everywhere
+                </Menu.Item>
+              )}
             </Menu.Popup>
           </Menu.Positioner>
         </Menu.Portal>

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { holds, POWER_WORDS } from "../powers.ts";
+import { holds, powerWords } from "../powers.ts";
 import type { Power } from "../powers.ts";
 import { useMe } from "../session/use-session.ts";
 import { ButtonLink } from "../widgets/Button.tsx";
@@ -10,7 +10,7 @@ export function Allowed({ needs, children }: { needs: Power; children: ReactNode
   const me = useMe();
   if (holds(me, needs)) return children;
   return (
-    <Page title="You cannot see this page" about={POWER_WORDS[needs]}>
+    <Page title="You cannot see this page" about={powerWords(needs, me)}>
       <div>
         <ButtonLink to="/console">Go to the overview</ButtonLink>
       </div>

@@ -1,7 +1,7 @@
 import { Menu } from "@base-ui/react/menu";
 import { useQuery } from "@connectrpc/connect-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { Building2, Check, ChevronDown } from "lucide-react";
+import { Building2, Check, ChevronDown, Plus } from "lucide-react";
 import { useState } from "react";
 import { SessionsService } from "../../../gen/atrium/sessions/v1/sessions_pb.ts";
 import { UsersService } from "../../../gen/atrium/users/v1/users_pb.ts";
@@ -9,6 +9,7 @@ import { failureOf } from "../session/failures.ts";
 import type { Failure } from "../session/failures.ts";
 import { admit, transport } from "../session/session.ts";
 import { useMe } from "../session/use-session.ts";
+import { settings } from "../settings.ts";
 import { Button } from "../widgets/Button.tsx";
 import { Dialog, DialogActions, Discard } from "../widgets/Dialog.tsx";
 import { unsavedStore } from "../widgets/guard.ts";
@@ -78,7 +79,7 @@ export function Organizations() {
           <ChevronDown size={14} aria-hidden />
         </Menu.Trigger>
         <Menu.Portal>
-          <Menu.Positioner sideOffset={6} align="start">
+          <Menu.Positioner className={style["floating"]} sideOffset={6} align="start">
             <Menu.Popup className={style["popup"]}>
               <div className={style["label"]}>Your organizations</div>
               {list.data?.data.map(({ orgUuid, name: other, role }) => (
@@ -97,10 +98,20 @@ export function Organizations() {
                   </span>
                 </Menu.Item>
               ))}
+              {list.data?.data.length === 0 && <div className={style["label"]}>You belong to none.</div>}
               {list.data === undefined && (
                 <div className={style["label"]}>
                   {list.error === null ? "Loading …" : failureOf(list.error).message}
                 </div>
+              )}
+              {(settings.openSignup || me.platformAdmin) && (
+                <>
+                  <div className={style["rule"]} />
+                  <Menu.Item className={style["item"]} onClick={() => void navigate({ to: "/sign-up" })}>
+                    <Plus size={15} aria-hidden />
+                    Create an organization
+                  </Menu.Item>
+                </>
               )}
             </Menu.Popup>
           </Menu.Positioner>

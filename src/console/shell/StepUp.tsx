@@ -4,17 +4,20 @@ import { useQuery } from "@connectrpc/connect-query";
 import { useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { MfaService } from "../../../gen/atrium/mfa/v1/mfa_pb.ts";
 import { StepUpService } from "../../../gen/atrium/step_up/v1/step_up_pb.ts";
+import { UsersService } from "../../../gen/atrium/users/v1/users_pb.ts";
 import type { Elevation } from "../../clients/typescript/index.ts";
 import { failureOf } from "../session/failures.ts";
 import type { Failure } from "../session/failures.ts";
 import type { LinkToken } from "../session/link-token.ts";
 import { stepUpPrompts, transport } from "../session/session.ts";
+import { useMe } from "../session/use-session.ts";
 import { Button } from "../widgets/Button.tsx";
 import { Dialog, DialogActions } from "../widgets/Dialog.tsx";
 import { FormBody, Input, Radios } from "../widgets/form/Field.tsx";
 import { FailureNotice, Notice } from "../widgets/Notice.tsx";
 import { inWords } from "../widgets/words.ts";
 import { clock } from "./Elevated.tsx";
+import { leave } from "./leave.ts";
 import { useCountdown } from "../widgets/use-countdown.ts";
 
 type Method = "totp" | "recovery" | "password" | "magic_link";
@@ -38,6 +41,7 @@ const steps = createClient(StepUpService, transport);
 /** The dialog that asks for a new proof while a call waits; afterwards the call is repeated as it was. */
 export function StepUp() {
   const prompt = useSyncExternalStore(stepUpPrompts.subscribe, stepUpPrompts.get);
+  const { orgUuid } = useMe();
   return (
     <Dialog
       title="Confirm it is you"
@@ -45,20 +49,39 @@ export function StepUp() {
       open={prompt !== undefined}
       onClose={() => prompt?.answer(undefined)}
     >
-      {prompt !== undefined && (
+      {prompt !== undefined && orgUuid === undefined && <SignInAnew onDone={prompt.answer} />}
+      {prompt !== undefined && orgUuid !== undefined && (
         <Proof factorsOnly={prompt.about.parent.typeName === MfaService.typeName} onDone={prompt.answer} />
       )}
     </Dialog>
   );
 }
 
+/** The service takes a new proof from members of an organization alone; from others a new sign-in. */
+function SignInAnew({ onDone }: { onDone: (elevation: undefined) => void }) {
+  return (
+    <>
+      <p>Without an organization the proof is a new sign-in: sign out, sign in, and do it within 15 minutes.</p>
+      <DialogActions>
+        <Button onClick={() => onDone(undefined)}>Cancel</Button>
+        <Button look="primary" onClick={() => leave()}>
+          Sign out
+        </Button>
+      </DialogActions>
+    </>
+  );
+}
+
 function Proof({ factorsOnly, onDone }: { factorsOnly: boolean; onDone: (elevation: Elevation | undefined) => void }) {
   const status = useQuery(MfaService.method.getMfaStatus, {});
+  const profile = useQuery(UsersService.method.getProfile, {});
   const hasFactor = status.data?.hasActiveTotp === true;
+  const onlyFactor = factorsOnly && hasFactor;
   const usable: Method[] = [
     ...(hasFactor ? (["totp"] as const) : []),
     ...(hasFactor && status.data?.hasRecoveryCodes === true ? (["recovery"] as const) : []),
-    ...(factorsOnly && hasFactor ? [] : (["password", "magic_link"] as const)),
+    ...(onlyFactor || profile.data?.hasPassword === false ? [] : (["password"] as const)),
+    ...(onlyFactor ? [] : (["magic_link"] as const)),
   ];
   const [chosen, setChosen] = useState<Method>();
   const method = chosen ?? usable[0] ?? "password";
@@ -122,7 +145,7 @@ function Proof({ factorsOnly, onDone }: { factorsOnly: boolean; onDone: (elevati
       onDone(elevation);
     });
 
-  if (status.data === undefined && status.error === null) return <div aria-busy="true" />;
+  if (status.isPending || profile.isPending) return <div aria-busy="true" />;
   const mail = method === "magic_link";
   return (
     <FormBody

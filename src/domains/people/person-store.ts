@@ -112,11 +112,12 @@ export interface PersonRow {
   lastName: string;
   phone: string | null;
   username: string | null;
+  hasPassword: boolean;
   isSuperuser: boolean;
 }
 
 const shown = `id, uuid, email, first_name as "firstName", last_name as "lastName", phone, username,
-  is_superuser as "isSuperuser"`;
+  password_hash is not null as "hasPassword", is_superuser as "isSuperuser"`;
 
 /** A person by id. */
 export async function findPerson(database: Database, uuid: string): Promise<PersonRow | undefined> {

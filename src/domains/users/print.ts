@@ -57,6 +57,7 @@ export function printProfile(person: PersonRow) {
     lastName: person.lastName,
     email: person.email,
     userUuid: person.uuid,
+    hasPassword: person.hasPassword,
     ...(person.phone === null ? {} : { phone: person.phone }),
     ...(person.username === null ? {} : { username: person.username }),
   };

@@ -46,7 +46,11 @@ export function Picture({ userUuid }: { userUuid: string }) {
 
   return (
     <div className={style["row"]}>
-      <img className={style["picture"]} src={url} alt="Your picture" width={72} height={72} />
+      {url === undefined ? (
+        <span className={style["picture"]} />
+      ) : (
+        <img className={style["picture"]} src={url} alt="Your picture" width={72} height={72} />
+      )}
       <Button busy={busy} onClick={choose}>
         Upload picture
       </Button>

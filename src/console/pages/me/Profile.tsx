@@ -1,6 +1,7 @@
 import { useQuery } from "@connectrpc/connect-query";
 import { UpdateProfileRequestSchema, UsersService } from "../../../../gen/atrium/users/v1/users_pb.ts";
 import type { Profile as ProfileRecord } from "../../../../gen/atrium/users/v1/users_pb.ts";
+import { useMe } from "../../session/use-session.ts";
 import { Button } from "../../widgets/Button.tsx";
 import { CodeSample } from "../../widgets/CodeSample.tsx";
 import { Id } from "../../widgets/Copy.tsx";
@@ -16,13 +17,15 @@ import { Picture } from "./Picture.tsx";
 /** The caller as a person, and the organizations they belong to. */
 export default function Profile() {
   const profile = useQuery(UsersService.method.getProfile, {});
+  const { orgUuid } = useMe();
   return (
     <Page title="Profile" about="What others in your organizations see of you.">
       <Section title="You">
         <Answer of={profile}>
           {(record) => (
             <>
-              <Picture userUuid={record.userUuid} />
+              {/* Only members of an organization are served pictures. */}
+              {orgUuid !== undefined && <Picture userUuid={record.userUuid} />}
               <Facts>
                 {[
                   ["Email", record.email],

@@ -13,7 +13,7 @@ import { Rows } from "../../widgets/table/Rows.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { plural } from "../../widgets/words.ts";
 import { AddAuthenticator } from "./AddAuthenticator.tsx";
-import { ChangePassword } from "./ChangePassword.tsx";
+import { Password } from "./ChangePassword.tsx";
 
 const labelOf = ({ label, id }: Factor): string => label ?? `authenticator ${id}`;
 
@@ -40,7 +40,7 @@ export default function Security() {
 
   return (
     <Page title="Security" about="How you prove that it is you.">
-      <ChangePassword />
+      <Password />
       <Section
         title="Authenticator"
         about="A second factor: an app that shows a new code every 30 seconds."

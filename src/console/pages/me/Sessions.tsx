@@ -1,13 +1,16 @@
+import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { LoginService } from "../../../../gen/atrium/login/v1/login_pb.ts";
 import { SessionsService } from "../../../../gen/atrium/sessions/v1/sessions_pb.ts";
 import type { OwnSession } from "../../../../gen/atrium/login/v1/login_pb.ts";
+import { useMe } from "../../session/use-session.ts";
 import { SignOutEverywhere } from "../../shell/SignOutEverywhere.tsx";
 import { Tag } from "../../widgets/Badge.tsx";
 import { Button } from "../../widgets/Button.tsx";
 import { CodeSample } from "../../widgets/CodeSample.tsx";
 import { Id } from "../../widgets/Copy.tsx";
 import { Confirm } from "../../widgets/Dialog.tsx";
+import { Notice } from "../../widgets/Notice.tsx";
 import { Page } from "../../widgets/Page.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
 import { Time } from "../../widgets/Time.tsx";
@@ -17,6 +20,8 @@ import { Accounts } from "./Accounts.tsx";
 
 /** The sessions of the caller on all devices. */
 export default function Sessions() {
+  // The service ends single sessions, and keeps accounts of a device, for members of an organization alone.
+  const isMember = useMe().orgUuid !== undefined;
   const [asking, setAsking] = useState(false);
   const [ending, setEnding] = useState<OwnSession>();
   const end = useCall(SessionsService.method.revokeDeviceSession, { done: "Signed out" });
@@ -25,8 +30,14 @@ export default function Sessions() {
     <Page
       title="Sessions"
       about="Where you are signed in. Sign out a device you no longer use or have lost."
-      actions={<Button onClick={() => setAsking(true)}>Sign out everywhere else</Button>}
+      actions={isMember && <Button onClick={() => setAsking(true)}>Sign out everywhere else</Button>}
     >
+      {!isMember && (
+        <Notice>
+          Without an organization you end your other sessions by a new password.{" "}
+          <Link to="/console/me/security">Set a new password</Link>
+        </Notice>
+      )}
       <DataTable
         caption="Your sessions"
         things="sessions"
@@ -52,6 +63,7 @@ export default function Sessions() {
           { header: "Last seen", sort: "last_seen_at", time: ({ lastSeenAt }) => lastSeenAt },
         ]}
         actions={(session) =>
+          isMember &&
           !session.current && (
             <Button small aria-label={`Sign out ${deviceOf(session.userAgent)}`} onClick={() => setEnding(session)}>
               Sign out
@@ -80,7 +92,7 @@ export default function Sessions() {
         }}
       />
       <SignOutEverywhere butHere open={asking} onClose={() => setAsking(false)} />
-      <Accounts />
+      {isMember && <Accounts />}
       <CodeSample http="GET /api/auth/sessions" />
     </Page>
   );

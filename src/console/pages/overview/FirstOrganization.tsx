@@ -1,5 +1,7 @@
 import { useState } from "react";
 import { CreateOrganizationRequestSchema, UsersService } from "../../../../gen/atrium/users/v1/users_pb.ts";
+import { useMe } from "../../session/use-session.ts";
+import { settings } from "../../settings.ts";
 import { admitOrStart } from "../../shell/admit-or-start.ts";
 import { Button } from "../../widgets/Button.tsx";
 import { ShowAsCode, bodyOf } from "../../widgets/CodeSample.tsx";
@@ -12,16 +14,24 @@ import { useCall } from "../../widgets/use-call.ts";
 /** For somebody who is nobody's member. */
 export function FirstOrganization() {
   const [creating, setCreating] = useState(false);
+  const me = useMe();
+  const mayCreate = settings.openSignup || me.platformAdmin;
   return (
     <Section
       title="Your organization"
-      about="Members, keys, apps and billing belong to an organization. Create one, or ask to be invited to another."
+      about={
+        mayCreate
+          ? "Members, keys, apps and billing belong to an organization. Create one, or ask to be invited to another."
+          : "Members, keys, apps and billing belong to an organization. Ask an admin of yours to invite you."
+      }
     >
-      <div>
-        <Button look="primary" data-create onClick={() => setCreating(true)}>
-          Create an organization
-        </Button>
-      </div>
+      {mayCreate && (
+        <div>
+          <Button look="primary" data-create onClick={() => setCreating(true)}>
+            Create an organization
+          </Button>
+        </div>
+      )}
       {creating && <Create onClose={() => setCreating(false)} />}
     </Section>
   );

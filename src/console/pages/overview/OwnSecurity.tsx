@@ -15,7 +15,7 @@ export function OwnSecurity() {
         {({ hasActiveTotp, hasRecoveryCodes }) => (
           <Facts>
             {[
-              ["Authenticator", hasActiveTotp ? "Active" : "None: a stolen password is enough to sign in"],
+              ["Authenticator", hasActiveTotp ? "Active" : "None: a stolen password or mailbox is enough to sign in"],
               ["Recovery codes", hasRecoveryCodes ? "Some are left" : "None"],
               sessions.data !== undefined && ["Sessions", sessions.data.total],
             ]}

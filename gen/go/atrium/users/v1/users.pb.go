@@ -83,7 +83,10 @@ type Profile struct {
 	// Family name.
 	LastName string `protobuf:"bytes,6,opt,name=last_name,json=lastName,proto3" json:"last_name,omitempty"`
 	// Unique name; left out where none is set.
-	Username      *string `protobuf:"bytes,7,opt,name=username,proto3,oneof" json:"username,omitempty"`
+	Username *string `protobuf:"bytes,7,opt,name=username,proto3,oneof" json:"username,omitempty"`
+	// Whether the person has a password; one is set by mail (`POST
+	// /api/auth/password/forgot`) where there is none.
+	HasPassword   bool `protobuf:"varint,8,opt,name=has_password,json=hasPassword,proto3" json:"has_password,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -165,6 +168,13 @@ func (x *Profile) GetUsername() string {
 		return *x.Username
 	}
 	return ""
+}
+
+func (x *Profile) GetHasPassword() bool {
+	if x != nil {
+		return x.HasPassword
+	}
+	return false
 }
 
 // Changes to a profile.
@@ -2115,7 +2125,7 @@ var File_atrium_users_v1_users_proto protoreflect.FileDescriptor
 const file_atrium_users_v1_users_proto_rawDesc = "" +
 	"\n" +
 	"\x1batrium/users/v1/users.proto\x12\x0fatrium.users.v1\x1a\x1fatrium/options/v1/options.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x19google/api/httpbody.proto\x1a\x1bgoogle/protobuf/empty.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x13\n" +
-	"\x11GetProfileRequest\"\xdb\x01\n" +
+	"\x11GetProfileRequest\"\xfe\x01\n" +
 	"\aProfile\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\rR\x02id\x12\x1d\n" +
 	"\n" +
@@ -2124,7 +2134,8 @@ const file_atrium_users_v1_users_proto_rawDesc = "" +
 	"\x05phone\x18\x04 \x01(\tH\x00R\x05phone\x88\x01\x01\x12\x1b\n" +
 	"\tuser_uuid\x18\x05 \x01(\tR\buserUuid\x12\x1b\n" +
 	"\tlast_name\x18\x06 \x01(\tR\blastName\x12\x1f\n" +
-	"\busername\x18\a \x01(\tH\x01R\busername\x88\x01\x01B\b\n" +
+	"\busername\x18\a \x01(\tH\x01R\busername\x88\x01\x01\x12!\n" +
+	"\fhas_password\x18\b \x01(\bR\vhasPasswordB\b\n" +
 	"\x06_phoneB\v\n" +
 	"\t_username\"x\n" +
 	"\x14UpdateProfileRequest\x12,\n" +

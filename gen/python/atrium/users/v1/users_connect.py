@@ -85,7 +85,9 @@ class UsersService(Protocol):
         """
         Changes a membership. `status` by admins, `is_owner` by owners with an
         elevated token (403 `step_up_required`). Deactivation ends the person's
-        sessions in the organization at once. 404 `user_not_found`, 409 `last_owner`.
+        sessions in the organization at once; nobody activates a member whose role
+        is above their own power (403 `forbidden`). 404 `user_not_found`, 409
+        `last_owner`.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -148,9 +150,10 @@ class UsersService(Protocol):
         Makes an organization and signs its owner in. Without a bearer it is a
         sign-up (email, password and first name are then required) and open where
         the operator allows it, else 403 `forbidden`; with a person's bearer it makes
-        a further organization of that person and needs the name alone. 409
-        `email_taken` for a known address, 409 `conflict` for a name that was ever
-        used.
+        a further organization of that person and needs the name alone. A bearer
+        that is not valid is 401 `unauthorized` where `email` is missing or sign-up
+        is closed. 409 `email_taken` for a known address, 409 `conflict` for a name
+        that was ever used.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -563,7 +566,9 @@ class UsersServiceClient(ConnectClient):
         """
         Changes a membership. `status` by admins, `is_owner` by owners with an
         elevated token (403 `step_up_required`). Deactivation ends the person's
-        sessions in the organization at once. 404 `user_not_found`, 409 `last_owner`.
+        sessions in the organization at once; nobody activates a member whose role
+        is above their own power (403 `forbidden`). 404 `user_not_found`, 409
+        `last_owner`.
         """
         return await self.execute_unary(
             request=request,
@@ -766,9 +771,10 @@ class UsersServiceClient(ConnectClient):
         Makes an organization and signs its owner in. Without a bearer it is a
         sign-up (email, password and first name are then required) and open where
         the operator allows it, else 403 `forbidden`; with a person's bearer it makes
-        a further organization of that person and needs the name alone. 409
-        `email_taken` for a known address, 409 `conflict` for a name that was ever
-        used.
+        a further organization of that person and needs the name alone. A bearer
+        that is not valid is 401 `unauthorized` where `email` is missing or sign-up
+        is closed. 409 `email_taken` for a known address, 409 `conflict` for a name
+        that was ever used.
         """
         return await self.execute_unary(
             request=request,
@@ -911,7 +917,9 @@ class UsersServiceSync(Protocol):
         """
         Changes a membership. `status` by admins, `is_owner` by owners with an
         elevated token (403 `step_up_required`). Deactivation ends the person's
-        sessions in the organization at once. 404 `user_not_found`, 409 `last_owner`.
+        sessions in the organization at once; nobody activates a member whose role
+        is above their own power (403 `forbidden`). 404 `user_not_found`, 409
+        `last_owner`.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -974,9 +982,10 @@ class UsersServiceSync(Protocol):
         Makes an organization and signs its owner in. Without a bearer it is a
         sign-up (email, password and first name are then required) and open where
         the operator allows it, else 403 `forbidden`; with a person's bearer it makes
-        a further organization of that person and needs the name alone. 409
-        `email_taken` for a known address, 409 `conflict` for a name that was ever
-        used.
+        a further organization of that person and needs the name alone. A bearer
+        that is not valid is 401 `unauthorized` where `email` is missing or sign-up
+        is closed. 409 `email_taken` for a known address, 409 `conflict` for a name
+        that was ever used.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -1387,7 +1396,9 @@ class UsersServiceClientSync(ConnectClientSync):
         """
         Changes a membership. `status` by admins, `is_owner` by owners with an
         elevated token (403 `step_up_required`). Deactivation ends the person's
-        sessions in the organization at once. 404 `user_not_found`, 409 `last_owner`.
+        sessions in the organization at once; nobody activates a member whose role
+        is above their own power (403 `forbidden`). 404 `user_not_found`, 409
+        `last_owner`.
         """
         return self.execute_unary(
             request=request,
@@ -1590,9 +1601,10 @@ class UsersServiceClientSync(ConnectClientSync):
         Makes an organization and signs its owner in. Without a bearer it is a
         sign-up (email, password and first name are then required) and open where
         the operator allows it, else 403 `forbidden`; with a person's bearer it makes
-        a further organization of that person and needs the name alone. 409
-        `email_taken` for a known address, 409 `conflict` for a name that was ever
-        used.
+        a further organization of that person and needs the name alone. A bearer
+        that is not valid is 401 `unauthorized` where `email` is missing or sign-up
+        is closed. 409 `email_taken` for a known address, 409 `conflict` for a name
+        that was ever used.
         """
         return self.execute_unary(
             request=request,

@@ -53,6 +53,7 @@ class Profile(_message.Message):
     USER_UUID_FIELD_NUMBER: _builtins.int
     LAST_NAME_FIELD_NUMBER: _builtins.int
     USERNAME_FIELD_NUMBER: _builtins.int
+    HAS_PASSWORD_FIELD_NUMBER: _builtins.int
     id: _builtins.int
     """Integer id of the person."""
     first_name: _builtins.str
@@ -67,6 +68,10 @@ class Profile(_message.Message):
     """Family name."""
     username: _builtins.str
     """Unique name; left out where none is set."""
+    has_password: _builtins.bool
+    """Whether the person has a password; one is set by mail (`POST
+    /api/auth/password/forgot`) where there is none.
+    """
     def __init__(
         self,
         *,
@@ -77,10 +82,11 @@ class Profile(_message.Message):
         user_uuid: _builtins.str = ...,
         last_name: _builtins.str = ...,
         username: _builtins.str | None = ...,
+        has_password: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_phone", b"_phone", "_username", b"_username", "phone", b"phone", "username", b"username"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_phone", b"_phone", "_username", b"_username", "email", b"email", "first_name", b"first_name", "id", b"id", "last_name", b"last_name", "phone", b"phone", "user_uuid", b"user_uuid", "username", b"username"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_phone", b"_phone", "_username", b"_username", "email", b"email", "first_name", b"first_name", "has_password", b"has_password", "id", b"id", "last_name", b"last_name", "phone", b"phone", "user_uuid", b"user_uuid", "username", b"username"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__phone: _TypeAlias = _typing.Literal["phone"]  # noqa: Y015
     _WhichOneofArgType__phone: _TypeAlias = _typing.Literal["_phone", b"_phone"]  # noqa: Y015

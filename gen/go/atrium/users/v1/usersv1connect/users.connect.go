@@ -104,7 +104,9 @@ type UsersServiceClient interface {
 	GetPicture(context.Context, *v1.GetPictureRequest) (*httpbody.HttpBody, error)
 	// Changes a membership. `status` by admins, `is_owner` by owners with an
 	// elevated token (403 `step_up_required`). Deactivation ends the person's
-	// sessions in the organization at once. 404 `user_not_found`, 409 `last_owner`.
+	// sessions in the organization at once; nobody activates a member whose role
+	// is above their own power (403 `forbidden`). 404 `user_not_found`, 409
+	// `last_owner`.
 	UpdateUser(context.Context, *v1.UpdateUserRequest) (*v1.User, error)
 	// Removes a person from the caller's organization and ends their sessions
 	// there. Admins; owners are removed by owners only. Anybody but the last owner
@@ -135,9 +137,10 @@ type UsersServiceClient interface {
 	// Makes an organization and signs its owner in. Without a bearer it is a
 	// sign-up (email, password and first name are then required) and open where
 	// the operator allows it, else 403 `forbidden`; with a person's bearer it makes
-	// a further organization of that person and needs the name alone. 409
-	// `email_taken` for a known address, 409 `conflict` for a name that was ever
-	// used.
+	// a further organization of that person and needs the name alone. A bearer
+	// that is not valid is 401 `unauthorized` where `email` is missing or sign-up
+	// is closed. 409 `email_taken` for a known address, 409 `conflict` for a name
+	// that was ever used.
 	CreateOrganization(context.Context, *v1.CreateOrganizationRequest) (*v1.CreateOrganizationResponse, error)
 	// Lists the organizations the caller is a member of, by name; for a key its
 	// own.
@@ -473,7 +476,9 @@ type UsersServiceHandler interface {
 	GetPicture(context.Context, *v1.GetPictureRequest) (*httpbody.HttpBody, error)
 	// Changes a membership. `status` by admins, `is_owner` by owners with an
 	// elevated token (403 `step_up_required`). Deactivation ends the person's
-	// sessions in the organization at once. 404 `user_not_found`, 409 `last_owner`.
+	// sessions in the organization at once; nobody activates a member whose role
+	// is above their own power (403 `forbidden`). 404 `user_not_found`, 409
+	// `last_owner`.
 	UpdateUser(context.Context, *v1.UpdateUserRequest) (*v1.User, error)
 	// Removes a person from the caller's organization and ends their sessions
 	// there. Admins; owners are removed by owners only. Anybody but the last owner
@@ -504,9 +509,10 @@ type UsersServiceHandler interface {
 	// Makes an organization and signs its owner in. Without a bearer it is a
 	// sign-up (email, password and first name are then required) and open where
 	// the operator allows it, else 403 `forbidden`; with a person's bearer it makes
-	// a further organization of that person and needs the name alone. 409
-	// `email_taken` for a known address, 409 `conflict` for a name that was ever
-	// used.
+	// a further organization of that person and needs the name alone. A bearer
+	// that is not valid is 401 `unauthorized` where `email` is missing or sign-up
+	// is closed. 409 `email_taken` for a known address, 409 `conflict` for a name
+	// that was ever used.
 	CreateOrganization(context.Context, *v1.CreateOrganizationRequest) (*v1.CreateOrganizationResponse, error)
 	// Lists the organizations the caller is a member of, by name; for a key its
 	// own.
