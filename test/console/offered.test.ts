@@ -109,6 +109,10 @@ describeInBrowser("what pages offer and claim", () => {
     expect(await status.getByRole("option").allTextContents()).toEqual(["Status: active", "Ended in the last 30 days"]);
     const person = page.getByRole("combobox", { name: "Person" });
     expect(await person.getByRole("option").first().textContent()).toBe("Person: any");
+    const own = page.getByRole("row").filter({ hasText: "This session" });
+    await own.waitFor();
+    await own.getByRole("button", { name: "Revoke" }).click();
+    await page.getByRole("alertdialog", { name: "Revoke your own session?" }).waitFor();
   });
 
   it("an automation token of an identity gets the life that is chosen, and its dialog says until when", async () => {

@@ -54,7 +54,7 @@ function Content({ input, onDone }: ContentProps) {
   const id = useId();
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
-  const entries = useEntries(me, text);
+  const { entries, isLooking } = useEntries(me, text);
   useEffect(() => setAt(0), [text]);
   useEffect(() => {
     // Newer browsers return a promise, which React would take for the effect's cleanup if it were returned.
@@ -114,7 +114,7 @@ function Content({ input, onDone }: ContentProps) {
           );
         })}
       </div>
-      {entries.length === 0 && <div className={style["none"]}>Nothing matches.</div>}
+      {entries.length === 0 && <div className={style["none"]}>{isLooking ? "Looking …" : "Nothing matches."}</div>}
     </>
   );
 }

@@ -1,4 +1,5 @@
 import { useQuery } from "@connectrpc/connect-query";
+import { useQuery as useQueryOf } from "@tanstack/react-query";
 import { AppWindow, Hash, LogOut, SunMoon, User } from "lucide-react";
 import type { LucideIcon } from "lucide-react";
 import { useEffect, useState } from "react";
@@ -36,8 +37,8 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/iu;
 /** Thumbprint of a signing key (RFC 7638, SHA-256). */
 const KID = /^[\w-]{43}$/u;
 
-/** What matches a text: pages and actions at once, members and apps when the service has answered. */
-export function useEntries(me: GetMeResponse, text: string): readonly Entry[] {
+/** What matches a text: pages and actions at once, members, apps and ids when the service has answered. */
+export function useEntries(me: GetMeResponse, text: string): { entries: readonly Entry[]; isLooking: boolean } {
   const wanted = text.trim().toLowerCase();
   const asked = useDebounced(wanted);
   const searches = asked.length >= 2 && !UUID.test(asked) && !KID.test(asked);
@@ -47,6 +48,14 @@ export function useEntries(me: GetMeResponse, text: string): readonly Entry[] {
     { enabled: searches && holds(me, "admin") },
   );
   const apps = useQuery(BuyerService.method.browseApps, { q: asked }, { enabled: searches && holds(me, "member") });
+
+  const known = (path: string): boolean => PAGES.some((page) => page.path === path && holds(me, page.needs));
+  const things = useQueryOf({
+    queryKey: ["by-id", asked],
+    enabled: UUID.test(asked) && asked === wanted,
+    // Its clients are loaded when somebody looks for an id.
+    queryFn: async () => (await import("./find-by-id.ts")).findById(asked, me.orgUuid ?? "", known),
+  });
 
   const pages = PAGES.filter(({ nav, needs }) => nav !== undefined && holds(me, needs)).map<Entry>(({ path, nav }) => ({
     key: `page-${path}`,
@@ -58,15 +67,14 @@ export function useEntries(me: GetMeResponse, text: string): readonly Entry[] {
   const fixed = [...pages, ...ACTIONS].filter(
     ({ label, to }) => label.toLowerCase().includes(wanted) || to?.includes(wanted) === true,
   );
-  if (wanted === "") return fixed;
-  const known = (path: string): boolean => PAGES.some((page) => page.path === path && holds(me, page.needs));
+  if (wanted === "") return { entries: fixed, isLooking: false };
   const ids: Entry[] = UUID.test(wanted)
-    ? ID_PAGES.filter(([page]) => known(page)).map(([page, what]) => ({
+    ? (asked === wanted ? (things.data ?? []) : []).map(({ page, kind, name }) => ({
         key: `id-${page}`,
-        label: `Open ${what} ${text.trim().slice(0, 8)}…`,
-        kind: "Id",
+        label: name,
+        kind,
         icon: Hash,
-        to: `/console/${page.replace(/\$\w+/u, text.trim())}`,
+        to: `/console/${page.replace(/\$\w+/u, wanted)}`,
       }))
     : KID.test(text.trim()) && known("keys")
       ? [
@@ -80,7 +88,7 @@ export function useEntries(me: GetMeResponse, text: string): readonly Entry[] {
           },
         ]
       : [];
-  return [
+  const entries: Entry[] = [
     ...fixed,
     ...ids,
     ...(searches ? (members.data?.data ?? []) : []).map<Entry>(({ userUuid, email }) => ({
@@ -100,16 +108,8 @@ export function useEntries(me: GetMeResponse, text: string): readonly Entry[] {
       to: `/console/apps/${slug}`,
     })),
   ];
+  return { entries, isLooking: asked !== wanted || members.isFetching || apps.isFetching || things.isFetching };
 }
-
-/** Pages of one thing that an id may be of. */
-const ID_PAGES = [
-  ["installs/$install", "install"],
-  ["members/$user", "member"],
-  ["audit/$event", "event"],
-  ["webhooks/$webhook", "webhook"],
-  ["identities/$identity", "service identity"],
-] as const;
 
 function useDebounced(value: string): string {
   const [settled, setSettled] = useState(value);

@@ -10,7 +10,7 @@ import { Page } from "../../widgets/Page.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { plural } from "../../widgets/words.ts";
-import { usePeople } from "../members/use-people.ts";
+import { usePersonFilter } from "../members/Person.tsx";
 import { AuditChart } from "./AuditChart.tsx";
 import { Export } from "./Export.tsx";
 import { Proof } from "./Proof.tsx";
@@ -20,7 +20,7 @@ import { useActors } from "./use-actors.ts";
 export default function Audit() {
   const orgUuid = useOrg();
   const { orgName } = useMe();
-  const people = usePeople();
+  const personFilter = usePersonFilter();
   const search: Readonly<Record<string, string | undefined>> = useSearch({ strict: false });
   // Not named `to`: the service's `to` is exclusive, and the address keeps the day that was chosen.
   const { last_day: lastDay = "" } = search;
@@ -61,11 +61,7 @@ export default function Audit() {
               ["failure", "Failure"],
             ],
           },
-          {
-            name: "user_uuid",
-            label: "Person",
-            values: [...people].map(([id, email]) => [id, email]),
-          },
+          personFilter,
           { name: "type", label: "Type", values: [], typed: "login.password" },
           { name: "actor", label: "Actor", values: [] },
           { name: "from", label: "From (UTC)", values: [], isDay: true },

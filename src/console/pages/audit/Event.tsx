@@ -10,7 +10,7 @@ import { Id } from "../../widgets/Copy.tsx";
 import { Facts, Page, Section } from "../../widgets/Page.tsx";
 import { Answer } from "../../widgets/States.tsx";
 import { Time } from "../../widgets/Time.tsx";
-import { usePeople } from "../members/use-people.ts";
+import { Person, usePerson } from "../members/Person.tsx";
 import { Tree } from "./Tree.tsx";
 import { useActors } from "./use-actors.ts";
 
@@ -37,9 +37,9 @@ export default function Event() {
 function Details({ event }: { event: AuditEvent }) {
   const orgUuid = useOrg();
   const navigate = useNavigate();
-  const people = usePeople();
   const actorOf = useActors();
   const { actor, userUuid, resourceType, resourceId, metadata = {} } = event;
+  const resourcePerson = usePerson(resourceType === "user" ? resourceId : undefined);
   const by = actor?.email ?? actor?.id ?? userUuid;
   const list = (search: Readonly<Record<string, string>>) => void navigate({ to: "/console/audit", search });
   return (
@@ -58,8 +58,8 @@ function Details({ event }: { event: AuditEvent }) {
           ["Event id", <Id key="id" of={event.eventId} what="event id" />],
           ["Outcome", <Status key="outcome" of={event.outcome} />],
           ["Actor", actorOf(event)],
-          ["Person", userUuid === undefined ? "–" : (people.get(userUuid) ?? userUuid)],
-          ["Resource", [resourceType, people.get(resourceId ?? "") ?? resourceId].filter(Boolean).join(" ") || "–"],
+          ["Person", userUuid === undefined ? "–" : <Person key="person" of={userUuid} />],
+          ["Resource", [resourceType, resourcePerson ?? resourceId].filter(Boolean).join(" ") || "–"],
           ["IP address", event.ipAddress],
           ["User agent", event.userAgent],
           ["Time", <Time key="at" at={event.createdAt} />],

@@ -1,27 +1,31 @@
 import { useQuery } from "@connectrpc/connect-query";
 import { Link, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
+import { LoginService } from "../../../../gen/atrium/login/v1/login_pb.ts";
 import { SessionsService } from "../../../../gen/atrium/sessions/v1/sessions_pb.ts";
 import type { Session } from "../../../../gen/atrium/sessions/v1/sessions_pb.ts";
 import { useMe, useOrg } from "../../session/use-session.ts";
+import { Tag } from "../../widgets/Badge.tsx";
 import { Button } from "../../widgets/Button.tsx";
 import { CodeSample } from "../../widgets/CodeSample.tsx";
-import { Id } from "../../widgets/Copy.tsx";
 import { Confirm } from "../../widgets/Dialog.tsx";
 import { Check } from "../../widgets/form/Field.tsx";
 import { Page } from "../../widgets/Page.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { deviceOf, plural } from "../../widgets/words.ts";
-import { usePeople } from "../members/use-people.ts";
+import { everybody, Person, usePerson, usePersonFilter } from "../members/Person.tsx";
 
 /** Who is signed in to the organization, and from where. */
 export default function SessionInventory() {
   const orgUuid = useOrg();
   const { orgName } = useMe();
-  const people = usePeople();
   const search: Readonly<Record<string, string | undefined>> = useSearch({ strict: false });
   const [ended, setEnded] = useState<Session>();
+  const endedPerson = usePerson(ended?.userUuid);
+  const personFilter = usePersonFilter();
+  const own = useQuery(LoginService.method.listOwnSessions, { limit: 200 });
+  const ownId = own.data?.data.find(({ current }) => current)?.sessionId;
   const [all, setAll] = useState(false);
   const [keep, setKeep] = useState(true);
   const deviceUuid = search["device_uuid"];
@@ -55,7 +59,7 @@ export default function SessionInventory() {
         method={SessionsService.method.listOrganizationSessions}
         input={{ orgUuid }}
         filters={[
-          { name: "user_uuid", label: "Person", values: [...people] },
+          personFilter,
           { name: "device_uuid", label: "Device", values: [] },
           {
             name: "status",
@@ -69,8 +73,12 @@ export default function SessionInventory() {
         columns={[
           {
             header: "Person",
-            cell: ({ userUuid }) => people.get(userUuid) ?? <Id of={userUuid} what="user id" />,
-            csv: ({ userUuid }) => people.get(userUuid) ?? userUuid,
+            cell: ({ sessionId, userUuid }) => (
+              <>
+                <Person of={userUuid} /> {sessionId === ownId && <Tag>This session</Tag>}
+              </>
+            ),
+            csv: async ({ userUuid }) => (await everybody()).get(userUuid) ?? userUuid,
           },
           {
             header: "Device",
@@ -95,8 +103,8 @@ export default function SessionInventory() {
         empty={{ text: "Nobody is signed in.", api: `GET /api/organizations/${orgUuid}/session-inventory` }}
       />
       <Confirm
-        title="Revoke this session?"
-        about={`${people.get(ended?.userUuid ?? "") ?? "This person"} is signed out on ${deviceOf(
+        title={ended !== undefined && ended.sessionId === ownId ? "Revoke your own session?" : "Revoke this session?"}
+        about={`${endedPerson ?? "This person"} is signed out on ${deviceOf(
           ended?.userAgent ?? "",
         )}. The next request from there is refused.`}
         verb="Revoke"

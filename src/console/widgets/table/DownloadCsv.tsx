@@ -50,7 +50,7 @@ export function DownloadCsv<I extends DescMessage, O extends DescMessage>(props:
     const onWait = (waitS: number): void => setProgress({ ...now, waitS });
     try {
       for await (const { rows, total, next } of readPieces(source, list, { signal, onWait })) {
-        for (const row of rows) parts.push(csvRow(saved.map(({ value }) => value(row))));
+        for (const row of rows) parts.push(csvRow(await Promise.all(saved.map(async ({ value }) => value(row)))));
         now = { rows: now.rows + rows.length, total };
         if (next !== undefined) setProgress(now);
       }

@@ -16,8 +16,10 @@ interface AnyColumn {
 interface CellColumn<R> extends AnyColumn {
   cell: (row: R) => ReactNode;
   /** Value in the CSV file; a column without one is left out there. */
-  csv?: (row: R) => string | number | undefined;
+  csv?: (row: R) => CsvValue | Promise<CsvValue>;
 }
+
+type CsvValue = string | number | undefined;
 
 /** A column of moments: relative on the page, ISO 8601 in UTC in the CSV file. */
 interface TimeColumn<R> extends AnyColumn {
@@ -35,7 +37,7 @@ function cellOf<R>(column: Column<R>, row: R): ReactNode {
 }
 
 /** What a row has in a column of the CSV file; undefined for a column that the file has not. */
-export function csvOf<R>(column: Column<R>): ((row: R) => string | number | undefined) | undefined {
+export function csvOf<R>(column: Column<R>): ((row: R) => CsvValue | Promise<CsvValue>) | undefined {
   return "time" in column ? (row) => isoOf(column.time(row)) : column.csv;
 }
 

@@ -1,6 +1,8 @@
 import { X } from "lucide-react";
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import type { ReactNode } from "react";
+import { failureOf } from "../../session/failures.ts";
+import { alertToast } from "../toasts.ts";
 import { inWords } from "../words.ts";
 import style from "./DataTable.module.css";
 import type { ListState } from "./use-list.ts";
@@ -16,6 +18,10 @@ export interface Filter {
   isDay?: boolean;
   /** It is typed, instead of chosen: an example of a value. */
   typed?: string;
+  /** The value of what is typed, where that is not the same; undefined where there is none. */
+  find?: (text: string) => Promise<string | undefined>;
+  /** A value in words, where no choice names it. */
+  words?: (value: string) => ReactNode;
   /** What the list shows while nothing is chosen; `any` when left out. */
   unset?: string;
 }
@@ -39,8 +45,10 @@ export function Tools({ things, list, searchable, filters, children }: ToolsProp
           ({ name, label, isDay }) => isDay === true && <Day key={name} name={name} label={label} list={list} />,
         )}
         {filters.map(
-          ({ name, label, typed }) =>
-            typed !== undefined && <Typed key={name} name={name} label={label} example={typed} list={list} />,
+          ({ name, label, typed, find }) =>
+            typed !== undefined && (
+              <Typed key={name} name={name} label={label} example={typed} list={list} find={find} />
+            ),
         )}
         {filters.map(
           ({ name, label, values, unset = "any" }) =>
@@ -68,7 +76,7 @@ export function Tools({ things, list, searchable, filters, children }: ToolsProp
       </div>
       {active.length > 0 && (
         <div className={style["chips"]}>
-          {active.map(({ name, label, values }) => (
+          {active.map(({ name, label, values, words = wordsOf }) => (
             <button
               key={name}
               type="button"
@@ -76,8 +84,7 @@ export function Tools({ things, list, searchable, filters, children }: ToolsProp
               aria-label={`Remove filter ${label}`}
               onClick={() => list.set({ [name]: undefined })}
             >
-              {label}:{" "}
-              {values.find(([value]) => value === list.filters[name])?.[1] ?? wordsOf(list.filters[name] ?? "")}
+              {label}: {values.find(([value]) => value === list.filters[name])?.[1] ?? words(list.filters[name] ?? "")}
               <X size={12} aria-hidden />
             </button>
           ))}
@@ -107,13 +114,30 @@ interface TypedProps {
   label: string;
   example: string;
   list: ListState;
+  find: Filter["find"];
 }
 
 /** A value that is typed. It narrows the list when it is complete: by Enter, or when the field is left. */
-function Typed({ name, label, example, list }: TypedProps) {
+function Typed({ name, label, example, list, find }: TypedProps) {
   const value = list.filters[name] ?? "";
-  const apply = (text: string): void => {
-    if (text.trim() !== value) list.set({ [name]: text.trim() });
+  // Said once: the field is left with what nothing was found for.
+  const missed = useRef("");
+  const look = async (text: string): Promise<void> => {
+    missed.current = text;
+    try {
+      const found = await find?.(text);
+      if (found === undefined)
+        alertToast({ message: `There is no ${label.toLowerCase()} ${text}.`, requestId: undefined });
+      else list.set({ [name]: found });
+    } catch (error) {
+      missed.current = "";
+      alertToast(failureOf(error));
+    }
+  };
+  const apply = (typed: string): void => {
+    const text = typed.trim();
+    if (find === undefined && text !== value) list.set({ [name]: text });
+    else if (find !== undefined && text !== "" && text !== missed.current) void look(text);
   };
   return (
     <input
@@ -123,7 +147,8 @@ function Typed({ name, label, example, list }: TypedProps) {
       placeholder={`${label}: ${example}`}
       spellCheck={false}
       autoComplete="off"
-      defaultValue={value}
+      // A value that was found is in its chip alone.
+      defaultValue={find === undefined ? value : ""}
       onBlur={({ target }) => apply(target.value)}
       onKeyDown={({ key, currentTarget }) => {
         if (key === "Enter") apply(currentTarget.value);
