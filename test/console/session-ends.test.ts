@@ -99,6 +99,24 @@ describeInBrowser("a session that ended under an open page", () => {
     expect(asked).toBe(1);
   });
 
+  it("a sign-in that is refused names both reasons, a wrong password and an organization that was left", async () => {
+    const who = await founder();
+    const page = await enter(who);
+    await heading(page, "Overview");
+    await runSql(
+      here.app.databaseUrl,
+      "update memberships set status = 'inactive' where user_uuid = (select uuid from people where email_key = $1)",
+      [who.email],
+    );
+    const asked = await askAgain(page);
+    await asked.getByLabel("Password", { exact: true }).fill(who.password);
+    await asked.getByRole("button", { name: "Sign in" }).click();
+    await asked
+      .getByRole("alert")
+      .filter({ hasText: `you no longer belong to ${who.org}` })
+      .waitFor();
+  });
+
   it("a second factor that is not taken says what to do, and the sign-in starts over", async () => {
     const who = await founder();
     const page = await enter(who);

@@ -51,6 +51,7 @@ export function TokenAction({ method, title, about, button, done, grave = false 
           >
             {button}
           </Button>
+          {call.failure !== undefined && <Link to="/sign-in">Go to sign-in</Link>}
         </>
       )}
     </Door>

@@ -129,6 +129,12 @@ function Form({ me, onDone }: { me: GetMeResponse; onDone: (done: true | undefin
           <Notice kind="bad" requestId={failure.requestId}>
             The code is wrong or was used before, or this sign-in has ended. After five wrong codes, start over.
           </Notice>
+        ) : failure.code === "unauthorized" ? (
+          <Notice kind="bad" requestId={failure.requestId}>
+            {me.orgName === undefined
+              ? "The password is wrong."
+              : `The password is wrong, or you no longer belong to ${me.orgName}. To go on elsewhere, sign out.`}
+          </Notice>
         ) : (
           <FailureNotice failure={failure} />
         ))}

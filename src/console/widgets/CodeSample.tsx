@@ -74,7 +74,9 @@ export function ShowAsCode(sample: Sample) {
 }
 
 function curl(method: string, path: string, body: unknown, isPublic: boolean): string {
-  const lines = [`curl ${method === "GET" ? "" : `-X ${method} `}${serviceUrl}${path}`];
+  const address = `${serviceUrl}${path}`;
+  // A shell would take the signs of a query for its own.
+  const lines = [`curl ${method === "GET" ? "" : `-X ${method} `}${/[?&]/u.test(address) ? `'${address}'` : address}`];
   if (!isPublic) lines.push(`-H "Authorization: Bearer $TOKEN"`);
   if (body !== undefined)
     lines.push(`-H "Content-Type: application/json"`, `-d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`);

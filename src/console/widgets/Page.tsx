@@ -20,14 +20,17 @@ export function useTitle(title: string): void {
   }, [title, org]);
 }
 
-/** The one `h1` of a page; it gets the focus when the page was reached by a link. */
+/** The one `h1` of a page; it gets the focus when the page was reached by a link and puts it nowhere itself. */
 export function Heading({ children }: { children: string }) {
   const ref = useRef<HTMLHeadingElement>(null);
   useTitle(children);
   useEffect(() => {
     if (!focusNext) return;
     focusNext = false;
-    ref.current?.focus({ preventScroll: true });
+    // A field that the page itself has put the focus in keeps it: a code is pasted there at once.
+    const focused = document.activeElement;
+    const isField = focused instanceof HTMLInputElement && ref.current?.closest("main")?.contains(focused) === true;
+    if (!isField) ref.current?.focus({ preventScroll: true });
     scrollTo(0, 0);
   }, []);
   return (

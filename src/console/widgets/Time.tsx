@@ -48,7 +48,7 @@ export function Time({ at, none = "never" }: { at: Timestamp | Date | undefined;
         {ago(date)}
       </Tooltip.Trigger>
       <Tooltip.Portal>
-        <Tooltip.Positioner sideOffset={6}>
+        <Tooltip.Positioner className={style["floating"]} sideOffset={6}>
           <Tooltip.Popup className={style["tip"]}>
             {local}
             <br />

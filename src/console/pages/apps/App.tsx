@@ -1,12 +1,13 @@
 import { useQuery } from "@connectrpc/connect-query";
-import { useNavigate, useParams } from "@tanstack/react-router";
+import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
+import { AccessService } from "../../../../gen/atrium/access/v1/access_pb.ts";
 import type { GetMeResponse } from "../../../../gen/atrium/access/v1/access_pb.ts";
 import { BuyerService, InstallAppRequestSchema } from "../../../../gen/atrium/marketplace/v1/buyer_pb.ts";
 import type { App as AppRecord } from "../../../../gen/atrium/marketplace/v1/marketplace_pb.ts";
 import { holds } from "../../powers.ts";
 import { useMe } from "../../session/use-session.ts";
-import { Button } from "../../widgets/Button.tsx";
+import { Button, ButtonLink } from "../../widgets/Button.tsx";
 import { CodeSample } from "../../widgets/CodeSample.tsx";
 import { Dialog, SubmitActions } from "../../widgets/Dialog.tsx";
 import { Field, FormBody, Select } from "../../widgets/form/Field.tsx";
@@ -35,15 +36,23 @@ export default function App() {
 function Details({ app }: { app: AppRecord }) {
   const me = useMe();
   const [installing, setInstalling] = useState(false);
+  const access = useQuery(AccessService.method.getAppAccess, { appId: app.appId });
+  const { installId = "", installStatus = "deprovisioned" } = access.data ?? {};
+  const isInstalled = installStatus !== "deprovisioned";
+  const mayInstall = holds(me, "admin");
   return (
     <Page
       title={app.name}
       about={app.description}
       actions={
-        holds(me, "admin") && (
-          <Button look="primary" data-create onClick={() => setInstalling(true)}>
-            Install
-          </Button>
+        isInstalled ? (
+          <ButtonLink to={`/console/installs/${installId}`}>Open the install</ButtonLink>
+        ) : (
+          mayInstall && (
+            <Button look="primary" data-create onClick={() => setInstalling(true)}>
+              Install
+            </Button>
+          )
         )
       }
     >
@@ -54,6 +63,16 @@ function Details({ app }: { app: AppRecord }) {
             ["Pricing", inWords(app.pricingModel)],
             ["From", money(app.basePriceCents, app.currency)],
             ["Deployment", app.deploymentModes.map(inWords).join(", ")],
+            access.data !== undefined && [
+              "In this organization",
+              isInstalled ? (
+                <Link to={`/console/installs/${installId}`}>{inWords(installStatus)}</Link>
+              ) : mayInstall ? (
+                "Not installed"
+              ) : (
+                "Not installed: the admins of your organization install apps"
+              ),
+            ],
           ]}
         </Facts>
       </Section>

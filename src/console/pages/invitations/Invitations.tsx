@@ -45,7 +45,12 @@ export default function Invitations() {
           { header: "Role", cell: ({ roleId, role }) => roleLabel(roleId, role), csv: ({ role }) => role },
           { header: "Status", cell: ({ status }) => <Status of={status} />, csv: ({ status }) => status },
           { header: "Sent", sort: "created_at", time: ({ createdAt }) => createdAt },
-          { header: "Expires", time: ({ expiresAt }) => expiresAt },
+          {
+            header: "Expires",
+            // One that was accepted or withdrawn is over.
+            time: ({ status, expiresAt }) => (RESENT.has(status) ? expiresAt : undefined),
+            none: "–",
+          },
         ]}
         actions={(invitation) =>
           RESENT.has(invitation.status) && (

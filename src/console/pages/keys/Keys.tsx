@@ -89,7 +89,7 @@ export default function Keys() {
         </Answer>
       </Section>
       <SignAndDecode activeKey={keys.data?.data.find(({ active }) => active)?.keyId} />
-      <CodeSample http={`GET /api/organizations/${orgUuid}/.well-known/jwks.json`} />
+      <CodeSample http={`GET /api/organizations/${orgUuid}/.well-known/jwks.json`} isPublic />
       {creating && <Create onClose={() => setCreating(false)} />}
       <Confirm
         title="Rotate the signing key?"

@@ -1,4 +1,5 @@
 import { useState } from "react";
+import type { ReactNode } from "react";
 import { AuthEventsService } from "../../../../gen/atrium/auth_events/v1/auth_events_pb.ts";
 import { OperatorService, SetConfigRequestSchema } from "../../../../gen/atrium/operator/v1/operator_pb.ts";
 import type { OrgConfig } from "../../../../gen/atrium/operator/v1/operator_pb.ts";
@@ -61,7 +62,9 @@ export default function Retention() {
         empty={{ text: "There is no organization.", api: "GET /api/operator/config" }}
       />
       <CodeSample http={`GET /api/operator/config?org_uuid=${own}`} />
-      {chosen !== undefined && <SetDays of={chosen} onClose={() => setChosen(undefined)} />}
+      {chosen !== undefined && (
+        <SetDays of={chosen} name={nameOf(chosen.orgUuid)} onClose={() => setChosen(undefined)} />
+      )}
       <Confirm
         title={`Purge ${me.orgName ?? ""}?`}
         about="Removes the payloads of events older than the days set. Their hashes stay, so the log can be verified."
@@ -76,12 +79,12 @@ export default function Retention() {
   );
 }
 
-function SetDays({ of, onClose }: { of: OrgConfig; onClose: () => void }) {
+function SetDays({ of, name, onClose }: { of: OrgConfig; name: ReactNode; onClose: () => void }) {
   const { orgUuid, auditRetentionDays } = of;
   const form = useForm(SetConfigRequestSchema, { orgUuid, auditRetentionDays });
   const call = useCall(OperatorService.method.setConfig, { done: "Retention set" });
   return (
-    <Dialog title="Set retention" open dirty={form.changed} onClose={onClose}>
+    <Dialog title="Set retention" about={name} open dirty={form.changed} onClose={onClose}>
       <FormBody
         form={form}
         onSubmit={form.submit(async (values) => {

@@ -31,7 +31,8 @@ export function Listing({ app, isAdmin }: { app: App; isAdmin: boolean }) {
             ["Pricing", inWords(app.pricingModel)],
             ["From", money(app.basePriceCents, app.currency)],
             ["Deployment", app.deploymentModes.map(inWords).join(", ")],
-            ["Provision webhook", <ExternalLink key="url" href={app.provisionWebhook} />],
+            // The service leaves it out for those who do not administer the app.
+            isAdmin && ["Provision webhook", <ExternalLink key="url" href={app.provisionWebhook} />],
             ["Published", <Time key="at" at={app.publishedAt} none="not yet" />],
             ["Changed", <Time key="changed" at={app.updatedAt} />],
           ]}

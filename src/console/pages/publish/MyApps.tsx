@@ -16,7 +16,7 @@ import { Page } from "../../widgets/Page.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { inWords } from "../../widgets/words.ts";
-import { money } from "../apps/money.ts";
+import { decimal, money } from "../apps/money.ts";
 import { DeploymentModes } from "./DeploymentModes.tsx";
 
 const STATUSES = ["draft", "published", "rejected", "archived"];
@@ -52,7 +52,12 @@ export default function MyApps() {
             csv: ({ name }) => name,
           },
           { header: "Slug", cell: ({ slug }) => <code>{slug}</code>, csv: ({ slug }) => slug },
-          { header: "From", cell: ({ basePriceCents, currency }) => money(basePriceCents, currency), right: true },
+          {
+            header: "From",
+            cell: ({ basePriceCents, currency }) => money(basePriceCents, currency),
+            csv: ({ basePriceCents, currency }) => `${decimal(basePriceCents, currency)} ${currency.toUpperCase()}`,
+            right: true,
+          },
           { header: "Status", cell: ({ status }) => <Status of={status} />, csv: ({ status }) => status },
         ]}
         empty={{ text: "You publish no app yet.", api: "POST /api/marketplace/apps" }}

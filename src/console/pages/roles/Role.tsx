@@ -98,10 +98,14 @@ function Details({ role: { id, name } }: { role: RoleMessage }) {
           }}
         />
       </Section>
-      <CodeSample
-        http={`PUT /api/roles/${id}/permissions`}
-        body={{ permissions: held.data?.data.map((one) => one.id) ?? [] }}
-      />
+      {locked ? (
+        <CodeSample http={`GET /api/roles/${id}/permissions`} />
+      ) : (
+        <CodeSample
+          http={`PUT /api/roles/${id}/permissions`}
+          body={{ permissions: held.data?.data.map((one) => one.id) ?? [] }}
+        />
+      )}
       {open === "edit" && loaded && (
         <Edit role={{ id, name }} catalogue={catalogue.data.data} held={held.data.data} onClose={close} />
       )}

@@ -11,7 +11,7 @@ import { useOrg } from "../../session/use-session.ts";
 import { Status } from "../../widgets/Badge.tsx";
 import { Button } from "../../widgets/Button.tsx";
 import { CodeSample, ShowAsCode, bodyOf } from "../../widgets/CodeSample.tsx";
-import { Copy } from "../../widgets/Copy.tsx";
+import { Copy, Id } from "../../widgets/Copy.tsx";
 import { Confirm, Dialog, SecretDialog, SubmitActions } from "../../widgets/Dialog.tsx";
 import { Field, FormBody } from "../../widgets/form/Field.tsx";
 import { useForm } from "../../widgets/form/use-form.ts";
@@ -79,7 +79,12 @@ export default function Scim() {
         input={{ orgUuid }}
         rowKey={({ tokenId }) => tokenId}
         columns={[
-          { header: "Name", sort: "name", cell: ({ name }) => name, csv: ({ name }) => name },
+          {
+            header: "Name",
+            sort: "name",
+            cell: ({ name, tokenId }) => name || <Id of={tokenId} what="token id" />,
+            csv: ({ name, tokenId }) => name || tokenId,
+          },
           { header: "Status", cell: ({ status }) => <Status of={status} />, csv: ({ status }) => status },
           { header: "Last used", time: ({ lastUsedAt }) => lastUsedAt },
           { header: "Expires", time: ({ expiresAt }) => expiresAt },
@@ -87,7 +92,7 @@ export default function Scim() {
         ]}
         actions={(token) =>
           token.status === "active" && (
-            <Button small title={token.name} onClick={() => setRevoked(token)}>
+            <Button small title={token.name || token.tokenId} onClick={() => setRevoked(token)}>
               Revoke
             </Button>
           )
@@ -120,7 +125,7 @@ export default function Scim() {
         onSaved={() => setMade(undefined)}
       />
       <Confirm
-        title={`Revoke ${revoked?.name ?? ""}?`}
+        title={`Revoke ${revoked?.name || `token ${revoked?.tokenId ?? ""}`}?`}
         about="The directory that uses it is refused from its next request on. Members stay as they are."
         verb="Revoke"
         open={revoked !== undefined}

@@ -1,0 +1,73 @@
+import { readFile } from "node:fs/promises";
+import { expect, it } from "vitest";
+import { runSql } from "../support/postgres.ts";
+import { describeInBrowser, rowButton, surroundings, visit } from "./browser.ts";
+
+describeInBrowser("what lists say of their rows", () => {
+  const here = surroundings({ SERVICE_RATE_LIMITS: "off" }, "serve");
+
+  it("a token without a name goes by its id, and an invitation that is over expires on no day", async () => {
+    const token = await here.app.login();
+    const { org_uuid: orgUuid } = (await here.app.call("GET", "/api/auth/me", { token })).body;
+    const organization = `/api/admin/organizations/${orgUuid}`;
+    const made = await here.app.call("POST", `${organization}/scim-tokens`, { token, body: {} });
+    for (const email of ["over@acme.test", "open@acme.test"])
+      await here.app.call("POST", `${organization}/invitations`, { token, body: { email, role_id: 3 } });
+    await runSql(here.app.databaseUrl, "update invitations set accepted_at = now() where email = 'over@acme.test'");
+
+    const page = await here.at("scim");
+    const { token_id: id } = made.body as { token_id: string };
+    await rowButton(page, id.slice(0, 8), "Revoke").click();
+    await page.getByRole("alertdialog", { name: `Revoke token ${id}?` }).waitFor();
+    await page.keyboard.press("Escape");
+    await visit(page, "invitations");
+    const expires = (email: string) =>
+      page.getByRole("row").filter({ hasText: email }).locator('[data-header="Expires"]').textContent();
+    await page.getByRole("row").filter({ hasText: "over@acme.test" }).getByText("Accepted").waitFor();
+    expect(await expires("over@acme.test")).toBe("–");
+    expect(await expires("open@acme.test")).toContain("in 7 days");
+  });
+
+  it("a sample quotes an address with a query, and sends no token to what is public", async () => {
+    const page = await here.at("members");
+    const sample = page.getByRole("region", { name: "Code sample" });
+    await sample.getByText(`curl '${here.url}/api/users?limit=50'`).waitFor();
+    await visit(page, "keys");
+    await sample.getByText("/.well-known/jwks.json").waitFor();
+    expect(await sample.textContent()).not.toContain("$TOKEN");
+  });
+
+  it("the file of one's own apps has their prices, and an installed app leads to its install", async () => {
+    const token = await here.app.login();
+    const app = {
+      name: "Orbit",
+      slug: "orbit",
+      deployment_modes: ["multi_tenant"],
+      pricing_model: "seat",
+      base_price_cents: 1250,
+      currency: "usd",
+      provision_webhook: "https://orbit.test/provision",
+    };
+    const { body } = await here.app.call("POST", "/api/marketplace/apps", { token, body: app });
+    await here.app.call("POST", `/api/admin/marketplace/apps/${body.app_id as string}/approve`, { token, body: {} });
+    const page = await here.at("publish");
+    await page.getByRole("link", { name: "Orbit" }).waitFor();
+    const [file] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Download CSV" }).click(),
+    ]);
+    expect((await readFile(await file.path(), "utf8")).split("\r\n").slice(0, 2)).toEqual([
+      "App,Slug,From,Status",
+      "Orbit,orbit,12.50 USD,published",
+    ]);
+
+    await visit(page, "apps/orbit");
+    await page.getByText("Not installed", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Install" }).waitFor();
+    await here.app.call("POST", "/api/marketplace/orbit/install", { token, body: {} });
+    await page.reload();
+    await page.getByRole("link", { name: "Open the install" }).click();
+    await page.getByRole("heading", { level: 1, name: "Orbit" }).waitFor();
+    expect(new URL(page.url()).pathname).toMatch(/^\/console\/installs\/[\w-]{36}$/u);
+  });
+});
