@@ -1,6 +1,7 @@
+import { randomUUID } from "node:crypto";
 import { decodeJwt } from "jose";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { auditOf, elevated, founder, invite, outcome } from "../support/people.ts";
+import { auditOf, elevated, founder, invite, member, outcome } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 import { callbackOf, sessionTokenOf, signIn, startRealm, subject } from "./support.ts";
 import type { Realm } from "./support.ts";
@@ -16,9 +17,10 @@ const post = (path: string, body: unknown, token?: string, headers: Record<strin
 const switchTo = (token: string, org_uuid: string) => post("/api/auth/switch", { org_uuid }, token);
 
 /** A bearer token by which a person proves their mailbox. */
-async function byMail(email: string): Promise<string> {
+async function byMail(email: string, device: string = randomUUID()): Promise<string> {
   const sent = await post("/api/auth/magic-link/send", { email });
-  const { body } = await post("/api/auth/magic-link/verify", { token: sent.body.dev_token });
+  const headers = { "x-device-uuid": device };
+  const { body } = await post("/api/auth/magic-link/verify", { token: sent.body.dev_token }, undefined, headers);
   return body.access_token as string;
 }
 
@@ -63,7 +65,7 @@ describe("a session by an identity that the provider has linked", () => {
     expect(outcome(await switchTo(await byProvider("planted"), founded.body.org_uuid))).toBe("403 link_required");
   });
 
-  it("it enters the person's other organizations once they have linked the identity themselves, and comes back", async () => {
+  it("it enters other organizations once the person has linked the identity themselves, and comes back", async () => {
     const { app, owner } = realm;
     const { other, email } = await memberOfTwo("roamer");
     expect(outcome(await switchTo(await byProvider("roamer"), other.org))).toBe("403 link_required");
@@ -83,5 +85,26 @@ describe("a session by an identity that the provider has linked", () => {
     await require(true);
     expect(outcome(await switchTo(there.body.access_token, owner.org))).toBe("200");
     await require(false);
+  });
+
+  it("it enters an account added on a device only once the person has linked the identity themselves", async () => {
+    const { app, owner } = realm;
+    const [device, colleague] = [randomUUID(), await member(app, owner)];
+    const { other, email } = await memberOfTwo("shared");
+    const bearer = await byMail(email, device);
+    const add = async (token: string) =>
+      (await post(`/api/devices/${device}/accounts`, { access_token: token }, bearer)).body.id as string;
+    const [foreign, near] = [await add(other.token), await add(colleague.token)];
+    const enter = async (token: string, account_id: string) =>
+      outcome(await post(`/api/devices/${device}/active-account`, { account_id }, token));
+    const provided = await byProvider("shared");
+    expect(await enter(provided, foreign)).toBe("403 link_required");
+    for (const [token, id] of [
+      [provided, near],
+      [bearer, foreign],
+    ] as const)
+      expect(await enter(token, id)).toBe("200");
+    expect(await link("shared", await byMail(email))).toBe("204");
+    expect(await enter(await byProvider("shared"), foreign)).toBe("200");
   });
 });

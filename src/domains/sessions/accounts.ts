@@ -3,6 +3,7 @@ import { dateOf } from "../../platform/clock.ts";
 import type { CallerContext } from "../../platform/context.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import { errors } from "../../platform/errors.ts";
+import { certain } from "../../platform/narrow.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Access } from "../access/index.ts";
 import { causedBy, EVENTS } from "../event-catalogue/index.ts";
@@ -14,6 +15,7 @@ import type { OpenedPair, Openings } from "./open.ts";
 import { MAX_ACCOUNTS, mergeAccounts, sightOf } from "./rules.ts";
 import type { DeviceAccount } from "./rules.ts";
 import { takeSource } from "./store.ts";
+import { demandVouching } from "./vouching.ts";
 
 /** Dependencies of accounts of devices. */
 export interface AccountsDeps extends EndedDeps {
@@ -149,6 +151,8 @@ export function createAccounts(deps: AccountsDeps) {
      * Switches to another account of the caller: a new session with a token pair, never elevated, derived from the
      * account's own session.
      * @throws {not_found} when the caller has no such account on the device
+     * @throws {link_required} when the present session has come by a provider of another organization, and the person
+     * has not linked the identity themselves
      * @throws {unauthorized} when the account's session or membership has ended
      */
     async switchTo(context: CallerContext, deviceUuid: string, id: string): Promise<Switched> {
@@ -158,6 +162,7 @@ export function createAccounts(deps: AccountsDeps) {
         await store.lockAccounts(tx, deviceUuid, person.userUuid);
         const account = await find(tx, deviceUuid, person, id, at);
         if (account.kind === "other") throw sessionErrors.accountNotFound();
+        if (!account.login) await demandVouching(tx, presentOf(person), account.orgUuid);
         const standing = await access.standing(tx, account.userUuid, account.orgUuid);
         const source = await takeSource(tx, account.login ? person.sessionId : await store.proofOf(tx, account.id), at);
         if (standing === undefined || source === undefined) throw sessionErrors.accountEnded();
@@ -172,6 +177,12 @@ export function createAccounts(deps: AccountsDeps) {
       });
     },
   };
+}
+
+/** The session of a person's token. */
+function presentOf({ sessionId, claims }: Caller): { uuid: string; amr: readonly string[] } {
+  const amr = claims?.["amr"];
+  return { uuid: certain(sessionId, "session of a person"), amr: Array.isArray(amr) ? (amr as string[]) : [] };
 }
 
 function personOf(caller: Caller): Caller & { userUuid: string } {

@@ -1,16 +1,15 @@
 import { dateOf } from "../../platform/clock.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { CallerContext } from "../../platform/context.ts";
-import type { Tx } from "../../platform/db/types.ts";
 import { errors } from "../../platform/errors.ts";
-import type { Access, Standing } from "../access/index.ts";
+import type { Access } from "../access/index.ts";
 import { causedBy, EVENTS } from "../event-catalogue/index.ts";
 import type { Events } from "../event-catalogue/index.ts";
 import { sessionErrors } from "./errors.ts";
 import { demandSingleSignOn } from "./open.ts";
 import type { OpenedPair, Openings } from "./open.ts";
-import { identityOf, takeSource } from "./store.ts";
-import type { SourceSession } from "./store.ts";
+import { takeSource } from "./store.ts";
+import { demandVouching } from "./vouching.ts";
 
 /** Dependencies of {@link createOrganizationSwitch}. */
 export interface OrganizationSwitchDeps {
@@ -24,17 +23,6 @@ export interface OrganizationSwitchDeps {
 export interface SwitchedOrganization extends OpenedPair {
   orgUuid: string;
   orgName: string;
-}
-
-/**
- * Demands that a session may enter an organization. A provider vouches for people in its own organization alone:
- * anybody can found one, and have its provider name an address, so that its link proves nothing to others.
- */
-async function demandWayIn(tx: Tx, { uuid, amr }: SourceSession, standing: Standing, orgUuid: string): Promise<void> {
-  demandSingleSignOn(standing, amr);
-  if (!amr.includes("fed")) return;
-  const identity = await identityOf(tx, uuid);
-  if (identity?.orgUuid !== orgUuid && identity?.byPerson !== true) throw sessionErrors.linkRequired();
 }
 
 /** Switching between the organizations of one person (decisions 17.2). */
@@ -59,7 +47,8 @@ export function createOrganizationSwitch({ clock, access, events, open }: Organi
       if (source === undefined) throw errors.unauthorized();
       const { amr, authTime, deviceUuid: device } = source;
       const { uuid: orgUuid, name: orgName } = standing.org;
-      await demandWayIn(tx, source, standing, orgUuid);
+      demandSingleSignOn(standing, amr);
+      await demandVouching(tx, source, orgUuid);
       const info = { ...context.info, deviceUuid: context.info.deviceUuid ?? device };
       const opened = await open.pair(tx, { standing, amr, authTime, info, source });
       await events.emit(tx, EVENTS["session.switched"], {

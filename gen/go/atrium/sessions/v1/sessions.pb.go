@@ -1491,7 +1491,7 @@ const file_atrium_sessions_v1_sessions_proto_rawDesc = "" +
 	"\vdevice_uuid\x18\a \x01(\tH\x01R\n" +
 	"deviceUuid\x88\x01\x01B\x10\n" +
 	"\x0e_refresh_tokenB\x0e\n" +
-	"\f_device_uuid2\xe6\x13\n" +
+	"\f_device_uuid2\xf5\x13\n" +
 	"\x0fSessionsService\x12\xd2\x01\n" +
 	"\x18ListOrganizationSessions\x123.atrium.sessions.v1.ListOrganizationSessionsRequest\x1a(.atrium.sessions.v1.ListSessionsResponse\"W\xaa\xbb\x18\x19\b\x02\x12\x01\x01\"\bsessions2\borg_uuid\x82\xd3\xe4\x93\x021\x12//api/organizations/{org_uuid}/session-inventory\x90\x02\x01\x12\xe8\x01\n" +
 	"\x19RevokeOrganizationSession\x124.atrium.sessions.v1.RevokeOrganizationSessionRequest\x1a\x16.google.protobuf.Empty\"}\xaa\xbb\x18\x19\b\x02\x12\x01\x01\"\bsessions2\borg_uuid\xb2\xbb\x18\x03\b\xcc\x01һ\x18\x11\n" +
@@ -1511,8 +1511,9 @@ const file_atrium_sessions_v1_sessions_proto_rawDesc = "" +
 	"\tnot_found\n" +
 	"\runprocessable\x82\xd3\xe4\x93\x02(:\x01*\"#/api/devices/{device_uuid}/accounts\x12\xad\x01\n" +
 	"\x13RemoveDeviceAccount\x12..atrium.sessions.v1.RemoveDeviceAccountRequest\x1a\x16.google.protobuf.Empty\"N\xaa\xbb\x18\x04\b\x02(\x01\xb2\xbb\x18\x03\b\xcc\x01һ\x18\v\n" +
-	"\tnot_found\x82\xd3\xe4\x93\x02**(/api/devices/{device_uuid}/accounts/{id}\x12\xdc\x01\n" +
-	"\x13SwitchDeviceAccount\x12..atrium.sessions.v1.SwitchDeviceAccountRequest\x1a/.atrium.sessions.v1.SwitchDeviceAccountResponse\"d\xaa\xbb\x18\t\b\x02(\x01H\x01\x88\x01\x01\xb2\xbb\x18\x02(\x01һ\x18\x19\n" +
+	"\tnot_found\x82\xd3\xe4\x93\x02**(/api/devices/{device_uuid}/accounts/{id}\x12\xeb\x01\n" +
+	"\x13SwitchDeviceAccount\x12..atrium.sessions.v1.SwitchDeviceAccountRequest\x1a/.atrium.sessions.v1.SwitchDeviceAccountResponse\"s\xaa\xbb\x18\t\b\x02(\x01H\x01\x88\x01\x01\xb2\xbb\x18\x02(\x01һ\x18(\n" +
+	"\rlink_required\n" +
 	"\tnot_found\n" +
 	"\fsso_required\x82\xd3\xe4\x93\x02.:\x01*\")/api/devices/{device_uuid}/active-account\x12\xe0\x01\n" +
 	"\x12SwitchOrganization\x12-.atrium.sessions.v1.SwitchOrganizationRequest\x1a..atrium.sessions.v1.SwitchOrganizationResponse\"k\xaa\xbb\x18\v\b\x02(\x01@\x01H\x01\x88\x01\x01\xb2\xbb\x18\x02(\x01һ\x187\n" +

@@ -118,7 +118,9 @@ class SessionsService(Protocol):
         answers its tokens (420 seconds), never elevated. It has the absolute end
         and `auth_time` of that account's own session and ends with it. 401
         `unauthorized` when that session or the membership has ended, 404
-        `not_found`.
+        `not_found`, 403 `link_required` for an added account of an organization
+        other than that of the provider that opened the present session, whose
+        identity the person has not linked themselves.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -579,7 +581,9 @@ class SessionsServiceClient(ConnectClient):
         answers its tokens (420 seconds), never elevated. It has the absolute end
         and `auth_time` of that account's own session and ends with it. 401
         `unauthorized` when that session or the membership has ended, 404
-        `not_found`.
+        `not_found`, 403 `link_required` for an added account of an organization
+        other than that of the provider that opened the present session, whose
+        identity the person has not linked themselves.
         """
         return await self.execute_unary(
             request=request,
@@ -704,7 +708,9 @@ class SessionsServiceSync(Protocol):
         answers its tokens (420 seconds), never elevated. It has the absolute end
         and `auth_time` of that account's own session and ends with it. 401
         `unauthorized` when that session or the membership has ended, 404
-        `not_found`.
+        `not_found`, 403 `link_required` for an added account of an organization
+        other than that of the provider that opened the present session, whose
+        identity the person has not linked themselves.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -1163,7 +1169,9 @@ class SessionsServiceClientSync(ConnectClientSync):
         answers its tokens (420 seconds), never elevated. It has the absolute end
         and `auth_time` of that account's own session and ends with it. 401
         `unauthorized` when that session or the membership has ended, 404
-        `not_found`.
+        `not_found`, 403 `link_required` for an added account of an organization
+        other than that of the provider that opened the present session, whose
+        identity the person has not linked themselves.
         """
         return self.execute_unary(
             request=request,

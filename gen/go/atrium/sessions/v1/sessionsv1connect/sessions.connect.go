@@ -105,7 +105,9 @@ type SessionsServiceClient interface {
 	// answers its tokens (420 seconds), never elevated. It has the absolute end
 	// and `auth_time` of that account's own session and ends with it. 401
 	// `unauthorized` when that session or the membership has ended, 404
-	// `not_found`.
+	// `not_found`, 403 `link_required` for an added account of an organization
+	// other than that of the provider that opened the present session, whose
+	// identity the person has not linked themselves.
 	SwitchDeviceAccount(context.Context, *v1.SwitchDeviceAccountRequest) (*v1.SwitchDeviceAccountResponse, error)
 	// Switches to another organization of the caller: opens a session there and
 	// answers its tokens (420 seconds), never elevated. It has `amr`, `auth_time`
@@ -363,7 +365,9 @@ type SessionsServiceHandler interface {
 	// answers its tokens (420 seconds), never elevated. It has the absolute end
 	// and `auth_time` of that account's own session and ends with it. 401
 	// `unauthorized` when that session or the membership has ended, 404
-	// `not_found`.
+	// `not_found`, 403 `link_required` for an added account of an organization
+	// other than that of the provider that opened the present session, whose
+	// identity the person has not linked themselves.
 	SwitchDeviceAccount(context.Context, *v1.SwitchDeviceAccountRequest) (*v1.SwitchDeviceAccountResponse, error)
 	// Switches to another organization of the caller: opens a session there and
 	// answers its tokens (420 seconds), never elevated. It has `amr`, `auth_time`
