@@ -83,17 +83,25 @@ describe.each(["stripe", "paddle"] as const)("with %s", (provider) => {
   });
 });
 
-test("a call that a provider refuses says that repeating does not help, and its card stays", async () => {
-  const body = { provider: "stripe", payment_method_token: "pm_kept" };
-  const { token } = await founder(world.app);
-  const added = await world.app.call("POST", "/api/billing/cards", { token, body });
+test.each([
+  ["stripe", "pm_kept"],
+  ["paddle", "paymtd_kept"],
+])("a call that %s refuses says that repeating does not help, and its card stays", async (provider, method) => {
+  const { token, email } = await founder(world.app);
+  const { addresses, customers } = world.provider.ledger;
+  addresses.set(email, { id: "ctm_kept", organization: undefined });
+  customers.add("ctm_kept");
+  const add = (id: string) =>
+    world.app.call("POST", "/api/billing/cards", { token, body: { provider, payment_method_token: id } });
+  const added = await add(method);
   const remove = () => world.app.call("DELETE", `/api/billing/cards/${String(added.body.id)}`, { token });
   const answer = (message: string) => ({
     status: 502,
     body: { code: "provider_error", message: expect.stringContaining(message) },
   });
   world.provider.mode = "refusing";
-  expect(await remove()).toMatchObject(answer("refused this, and would again"));
+  for (const refused of [await remove(), await add(`${method}_other`)])
+    expect(refused).toMatchObject(answer("refused this, and would again"));
   world.provider.mode = "broken";
   expect(await remove()).toMatchObject(answer("try again later"));
   world.provider.mode = "working";

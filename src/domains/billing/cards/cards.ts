@@ -3,6 +3,7 @@ import type { Caller } from "../../../platform/caller.ts";
 import { dateOf } from "../../../platform/clock.ts";
 import type { CallerContext } from "../../../platform/context.ts";
 import { errors } from "../../../platform/errors.ts";
+import { memberOf } from "../../../platform/json-member.ts";
 import { causedBy, EVENTS } from "../../event-catalogue/index.ts";
 import type { BillingDeps } from "../deps.ts";
 import { billingErrors } from "../errors.ts";
@@ -142,6 +143,7 @@ export function createCards({ database, clock, random, events, log }: BillingDep
      * Deletes a card, at the provider and then here; the newest of the others becomes the default.
      * @throws {card_not_found} when the caller has no such card
      * @throws {provider_error} when the provider does not detach it; then the card stays
+     * @throws {provider_not_configured} while it is not configured; then the card stays too
      */
     async remove(context: CallerContext, id: string): Promise<void> {
       const holder = holderOf(context.caller);
@@ -171,12 +173,6 @@ export function createCards({ database, clock, random, events, log }: BillingDep
 function readWish(body: Readonly<Record<string, unknown>>): { provider: string; token: string; makeDefault: boolean } {
   const fail = (field: string, code: string, message: string) =>
     errors.validation({ fields: [{ field, code, message }] });
-  const member = (snake: string, camel: string): unknown => {
-    // Both spellings are one member (decisions 15.2).
-    if (Object.hasOwn(body, snake) && Object.hasOwn(body, camel))
-      throw errors.badRequest({ message: `The member ${snake} is given twice.` });
-    return body[snake] ?? body[camel];
-  };
   const text = (field: string, value: unknown, max: number): string => {
     if (value === undefined || value === null || value === "") throw fail(field, "required", "is required");
     if (typeof value !== "string") throw fail(field, "type", "must be a string");
@@ -184,8 +180,8 @@ function readWish(body: Readonly<Record<string, unknown>>): { provider: string; 
     return value;
   };
   const provider = text("provider", body["provider"], 64);
-  const token = text("payment_method_token", member("payment_method_token", "paymentMethodToken"), 255);
-  const makeDefault = member("make_default", "makeDefault") ?? false;
+  const token = text("payment_method_token", memberOf(body, "payment_method_token", "paymentMethodToken"), 255);
+  const makeDefault = memberOf(body, "make_default", "makeDefault") ?? false;
   if (typeof makeDefault !== "boolean") throw fail("make_default", "type", "must be true or false");
   return { provider, token, makeDefault };
 }

@@ -32,7 +32,7 @@ export function createPaddle({ apiKey, webhookSecret, apiBase }: Provider): Paym
     try {
       return (await inTime(sdk().customers.get(customer))).status !== "archived";
     } catch (error) {
-      if (error instanceof ApiError && error.code === "not_found") return false;
+      if (isMissing(error)) return false;
       throw error;
     }
   }
@@ -82,8 +82,7 @@ export function createPaddle({ apiKey, webhookSecret, apiBase }: Provider): Paym
       try {
         await inTime(sdk().subscriptions.cancel(externalId, { effectiveFrom: "next_billing_period" }));
       } catch (error) {
-        if (error instanceof ApiError && error.code === "not_found")
-          throw new UnknownSubscription("Paddle has no such subscription", { cause: error });
+        if (isMissing(error)) throw new UnknownSubscription("Paddle has no such subscription", { cause: error });
         throw error;
       }
     },
@@ -110,7 +109,7 @@ export function createPaddle({ apiKey, webhookSecret, apiBase }: Provider): Paym
         const { type, last4, expiryMonth, expiryYear } = card;
         return { externalId: id, brand: type, last4, expMonth: expiryMonth, expYear: expiryYear };
       } catch (error) {
-        if (error instanceof ApiError && error.type === "request_error")
+        if (isMissing(error) || isMalformed(error))
           throw new MethodDeclined("the payment method is unknown", { cause: error });
         throw error;
       }
@@ -120,7 +119,7 @@ export function createPaddle({ apiKey, webhookSecret, apiBase }: Provider): Paym
       try {
         await inTime(sdk().paymentMethods.delete(customer, externalId));
       } catch (error) {
-        if (!(error instanceof ApiError && error.type === "request_error")) throw error;
+        if (!isMissing(error)) throw error;
       }
     },
 
@@ -129,8 +128,7 @@ export function createPaddle({ apiKey, webhookSecret, apiBase }: Provider): Paym
         const session = await inTime(sdk().customerPortalSessions.create(customer, []));
         return session.urls.general.overview;
       } catch (error) {
-        if (error instanceof ApiError && error.code === "not_found")
-          throw new UnknownCustomer("Paddle has no such customer", { cause: error });
+        if (isMissing(error)) throw new UnknownCustomer("Paddle has no such customer", { cause: error });
         throw error;
       }
     },
@@ -196,6 +194,13 @@ function transactionOf(order: Order) {
     customData: { quote_id: order.quoteId },
   };
 }
+
+/** Whether Paddle does not have what a call is about. */
+const isMissing = (error: unknown): boolean => error instanceof ApiError && error.code === "not_found";
+
+/** Whether Paddle cannot read an id. Other refusals, as for the API key or a limit, say nothing about what it names. */
+const isMalformed = (error: unknown): boolean =>
+  error instanceof ApiError && /^(?:bad_request|invalid_field|invalid_url)$/u.test(error.code);
 
 /** The customer of an email for which there cannot be another: Paddle names it in the error. */
 const customerIn = (error: unknown): string | undefined =>

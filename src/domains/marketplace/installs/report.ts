@@ -1,4 +1,5 @@
 import { errors } from "../../../platform/errors.ts";
+import { memberOf } from "../../../platform/json-member.ts";
 import { parseJson } from "../../../transcoding/index.ts";
 import { acceptableEndpoint, endpointNote, readCloudTarget, readMessage } from "./publisher-rules.ts";
 
@@ -13,16 +14,6 @@ export interface ProvisioningReport {
 }
 
 const STATUSES: readonly string[] = ["active", "failed", "deprovisioned"];
-
-/**
- * A member under its name or its lowerCamelCase name, as in all JSON that clients send (decisions 15.2).
- * @throws {bad_request} when it is given under both
- */
-function memberOf(value: Readonly<Record<string, unknown>>, name: string, camelCase: string): unknown {
-  if (!Object.hasOwn(value, camelCase)) return value[name];
-  if (Object.hasOwn(value, name)) throw errors.badRequest({ message: `The body has ${name} and ${camelCase}.` });
-  return value[camelCase];
-}
 
 /**
  * Parses a publisher's report.
