@@ -1,7 +1,7 @@
 import { decodeJwt } from "jose";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Answer } from "../support/app.ts";
-import { elevated, founder, invite, member, newcomer, outcome, password, tokenTo } from "../support/people.ts";
+import { auditOf, elevated, founder, invite, member, newcomer, outcome, password, tokenTo } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 import { callbackOf, connect, sessionTokenOf, signIn, startRealm, subject } from "./support.ts";
 import type { Realm } from "./support.ts";
@@ -41,6 +41,11 @@ it("members enter by single sign-on alone, after their credential was right; own
   expect(outcome(await app.call("POST", "/api/auth/magic-link/verify", { body: { token } }))).toBe("403 sso_required");
   const acceptance = { token: invited.token, ...newcomer() };
   expect(outcome(await app.call("POST", "/api/auth/invite/accept", { body: acceptance }))).toBe("403 sso_required");
+  expect((await auditOf(app, owner, "user.joined"))[0]).toMatchObject({
+    outcome: "failure",
+    resource_id: invited.id,
+    metadata: { invitation_id: invited.id, code: "sso_required" },
+  });
   const recorded = await app.call("GET", `/api/auth/events?user_uuid=${employee.userUuid}&outcome=failure`, {
     token: owner.token,
   });

@@ -161,15 +161,15 @@ export function createAcceptInvitation(deps: LoginDeps) {
       : withPassword(anonymous, invitation, person, request.password);
   }
 
-  /** Records a conflict, and returns the error to throw for it. */
-  async function conflictOf(
+  /** Records a conflict, or that single sign-on is required, and returns the error to throw for it. */
+  async function refusalOf(
     { info }: RequestContext,
     invitation: InvitationRow,
     person: PasswordRow | undefined,
     error: unknown,
     token: string,
   ): Promise<unknown> {
-    if (!(error instanceof ServiceError) || error.status !== 409) return error;
+    if (!(error instanceof ServiceError) || (error.status !== 409 && error.code !== "sso_required")) return error;
     await events.recordFailure(EVENTS["invitation.accepted"], {
       by: withoutActor(person?.uuid ?? null, info),
       orgUuid: invitation.orgUuid,
@@ -198,7 +198,7 @@ export function createAcceptInvitation(deps: LoginDeps) {
       try {
         return await accept(context, invitation, person, request);
       } catch (error) {
-        throw await conflictOf(context, invitation, person, error, request.token);
+        throw await refusalOf(context, invitation, person, error, request.token);
       }
     },
 
