@@ -23,7 +23,8 @@ export async function readToken(path: string, folders: readonly string[]): Promi
   return token;
 }
 
-const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/gu;
+/** A certificate; without the last line where its text was cut off. */
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*(?:-----END CERTIFICATE-----)?/gu;
 
 /**
  * The certificates in a file, PEM. Each is read here: TLS leaves out what it cannot read.

@@ -35,9 +35,7 @@ export interface ReadOptions {
  *   that production requires.
  */
 export function readConfig(env: Environment, options: ReadOptions = {}): Config {
-  const { secrets, problems } = readSecrets(env);
-  const read = new Reader(env, secrets);
-  for (const problem of problems) read.problem(problem);
+  const read = new Reader(env, readSecrets(env));
   const stated = read.choice(
     "SERVICE_PROFILE",
     ["development", "production"],
@@ -130,18 +128,14 @@ function validate(read: Reader, config: Config, databaseOnly: boolean): void {
   if (config.development) return;
   if (config.magicLinkDevEcho)
     read.problem("SERVICE_MAGIC_LINK_DEV_ECHO is for the development profile only: it hands out sign-in links");
-  if (!databaseOnly && !config.mail.off && read.text("SERVICE_SMTP_URL") === undefined) {
+  if (!databaseOnly && !config.mail.off && !read.isSet("SERVICE_SMTP_URL"))
     read.problem("SERVICE_SMTP_URL is required in production; SERVICE_MAIL=off runs the service without mail");
-  }
   const required = databaseOnly
     ? ["DATABASE_URL"]
     : ["SERVICE_BASE_URL", "DATABASE_URL", "TEMPORAL_ADDRESS", "SERVICE_INSTANCE_KEY"];
-  const hasMigrationUrl = databaseOnly && read.text("DATABASE_MIGRATION_URL") !== undefined;
-  for (const name of required) {
-    const isFaulty = read.problems.some((problem) => problem.startsWith(`${name}_FILE:`));
-    if (read.text(name) === undefined && !hasMigrationUrl && !isFaulty)
-      read.problem(`${name} is required in production`);
-  }
+  const hasMigrationUrl = databaseOnly && read.isSet("DATABASE_MIGRATION_URL");
+  for (const name of required)
+    if (!read.isSet(name) && !hasMigrationUrl) read.problem(`${name} is required in production`);
 }
 
 function readBaseUrl(read: Reader): string | undefined {

@@ -1,4 +1,7 @@
 import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { combine } from "shamir-secret-sharing";
 import { expect, it } from "vitest";
 import { runCommand } from "./run-command.ts";
@@ -42,9 +45,21 @@ it.each([
   );
 });
 
+it("vault split takes the key from the file that SERVICE_MASTER_KEY_FILE names", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "atrium-split-"));
+  const file = join(folder, "master-key");
+  writeFileSync(file, `${masterKey}\n`);
+  const { code, out } = await runCommand(["vault", "split"], { SERVICE_MASTER_KEY_FILE: file });
+  rmSync(folder, { recursive: true });
+  expect(code).toBe(0);
+  const shares = out.split("\n").slice(0, 3);
+  expect(Buffer.from(await combine(shares.map((share) => new Uint8Array(Buffer.from(share, "base64")))))).toEqual(key);
+});
+
 it.each([
   ["no key", {}, /^atrium: SERVICE_MASTER_KEY is not set; set it to/],
   ["a key of 31 bytes", { SERVICE_MASTER_KEY: randomBytes(31).toString("base64") }, /^atrium: .* base64 of 32 bytes/],
+  ["a file that does not exist", { SERVICE_MASTER_KEY_FILE: "/none" }, /^atrium: .* \/none cannot be read \(ENOENT\)/],
   ["text that is no base64", { SERVICE_MASTER_KEY: `${masterKey.slice(1)}*` }, /^atrium: .* base64 of 32 bytes/],
 ])("vault split with %s prints one line and exits 2", async (_what, env: Record<string, string>, message) => {
   const { code, out, err } = await runCommand(["vault", "split"], env);

@@ -35,6 +35,7 @@ beforeAll(async () => {
   writeFileSync(at("ca.pem"), app.mutualTls?.certificate ?? "");
   writeFileSync(at("token"), `${token}\n`);
   writeFileSync(at("broken.pem"), "-----BEGIN CERTIFICATE-----\nnonsense\n-----END CERTIFICATE-----\n");
+  writeFileSync(at("cut.pem"), `${app.mutualTls?.certificate}${app.mutualTls?.certificate.trim().slice(0, -40)}`);
 });
 afterAll(async () => {
   rmSync(folder, { recursive: true });
@@ -190,6 +191,7 @@ it.each([
   ["an http URL", "", { server: "http://localhost:1" }, /^atrium: --server must be an https URL/u],
   ["a file without a certificate", "", { "ca-file": at("token") }, /has no certificate/u],
   ["a file with a broken certificate", "", { "ca-file": at("broken.pem") }, /has a certificate that cannot be read/u],
+  ["a file whose certificate is cut off", "", { "ca-file": at("cut.pem") }, /has a certificate that cannot be read/u],
   ["a path that is no socket", "", { socket: at("ca.pem") }, /exists and is not a socket/u],
 ])("the agent does not start with %s", async (_what, text, more: Record<string, string>, message) => {
   if (text !== "") writeFileSync(at("token"), text);

@@ -17,6 +17,25 @@ function problems(env: Environment): readonly string[] {
   return ["no problem"];
 }
 
+test("a certificate and a key that do not belong together, or are none, are a problem that names both", async () => {
+  const [one, other] = await Promise.all([makeIdentity("localhost"), makeIdentity("localhost")]);
+  expect(readConfig({ SERVICE_TLS_CERT: one.cert, SERVICE_TLS_KEY: one.key }).tls).toEqual({
+    cert: one.cert.trim(),
+    key: one.key.trim(),
+  });
+  for (const [cert, key] of [
+    [one.cert, other.key],
+    [noCertificate, one.key],
+    [one.cert, one.cert],
+  ] as const) {
+    const found = problems({ SERVICE_TLS_CERT: cert, SERVICE_TLS_KEY: key });
+    expect(found).toEqual([
+      expect.stringMatching(/^SERVICE_TLS_CERT and SERVICE_TLS_KEY are not a certificate and its private key \(/u),
+    ]);
+    expect(found.join("\n")).not.toContain("MIG");
+  }
+});
+
 test("the TLS material of Temporal is read, with more than one authority", async () => {
   const [one, other] = await Promise.all([makeIdentity("localhost"), makeIdentity("localhost")]);
   const { temporal } = readConfig({
@@ -47,9 +66,19 @@ test("TLS material of Temporal that cannot be read or does not belong together i
     expect(found.join("\n")).not.toContain("MIG");
   }
   const ca = "TEMPORAL_TLS_SERVER_CA_CERT_DATA";
-  for (const text of [noCertificate, one.cert + noCertificate])
+  const cutOff = other.cert.trim().slice(0, -40);
+  for (const text of [noCertificate, one.cert + noCertificate, one.cert + cutOff, cutOff])
     expect(problems({ [ca]: text })).toEqual([
       expect.stringMatching(`^${ca} has a certificate that cannot be read \\(`),
     ]);
   expect(problems({ [ca]: one.key })).toEqual([`${ca} has no certificate`]);
+});
+
+test("a certificate file of Temporal that cannot be read is one problem, and a missing key another", async () => {
+  const { cert, key } = await makeIdentity("localhost");
+  const unreadable = { TEMPORAL_TLS_CLIENT_CERT_PATH: "/none.pem", TEMPORAL_TLS_CLIENT_KEY_DATA: key };
+  expect(problems(unreadable)).toEqual(["TEMPORAL_TLS_CLIENT_CERT_PATH: the file /none.pem cannot be read (ENOENT)"]);
+  expect(problems({ TEMPORAL_TLS_CLIENT_CERT_DATA: cert })).toEqual([
+    "TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH belong together",
+  ]);
 });

@@ -4,8 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { ConfigError, parseDuration, readConfig } from "../../src/platform/config.ts";
-import type { Environment } from "../../src/platform/config.ts";
-import { makeIdentity } from "../outgoing/identity.ts";
+import type { Environment, ReadOptions } from "../../src/platform/config.ts";
 
 const production: Environment = {
   SERVICE_PROFILE: "production",
@@ -15,9 +14,9 @@ const production: Environment = {
   SERVICE_INSTANCE_KEY: randomBytes(32).toString("base64"),
   SERVICE_SMTP_URL: "smtp://mail.example.com",
 };
-const problems = (env: Environment): readonly string[] => {
+const problems = (env: Environment, options: ReadOptions = {}): readonly string[] => {
   try {
-    readConfig(env);
+    readConfig(env, options);
     return [];
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
@@ -73,6 +72,10 @@ describe("readConfig", () => {
     expect(problems({ ...rest, DATABASE_URL_FILE: url, SERVICE_INSTANCE_KEY_FILE: join(folder, "none") })).toEqual([
       `SERVICE_INSTANCE_KEY_FILE: the file ${join(folder, "none")} cannot be read (ENOENT)`,
     ]);
+    const { SERVICE_SMTP_URL: _smtp, ...unmailed } = production;
+    expect(problems({ ...unmailed, SERVICE_SMTP_URL_FILE: empty })).toEqual([
+      `SERVICE_SMTP_URL_FILE: the file ${empty} is empty`,
+    ]);
     expect(problems({ ...production, SERVICE_MASTER_KEY_FILE: empty })).toEqual([
       `SERVICE_MASTER_KEY_FILE: the file ${empty} is empty`,
     ]);
@@ -80,6 +83,16 @@ describe("readConfig", () => {
       "SERVICE_BASE_URL_FILE is not a setting of this service",
     ]);
     rmSync(folder, { recursive: true });
+  });
+
+  test("a secret whose file cannot be read is not missing besides", () => {
+    const unreadable = (name: string) => `${name}_FILE: the file /none cannot be read (ENOENT)`;
+    for (const name of ["SERVICE_SMTP_URL", "DATABASE_URL"])
+      expect(problems({ ...production, [name]: undefined, [`${name}_FILE`]: "/none" })).toEqual([unreadable(name)]);
+    const stripe = { SERVICE_STRIPE_SECRET_KEY_FILE: "/none", SERVICE_STRIPE_WEBHOOK_SECRET: "whsec_x" };
+    expect(problems({ ...production, ...stripe })).toEqual([unreadable("SERVICE_STRIPE_SECRET_KEY")]);
+    const migrating = { SERVICE_PROFILE: "production", DATABASE_MIGRATION_URL_FILE: "/none" };
+    expect(problems(migrating, { databaseOnly: true })).toEqual([unreadable("DATABASE_MIGRATION_URL")]);
   });
 
   test("production has other defaults, by either variable", () => {
@@ -250,27 +263,6 @@ describe("readConfig", () => {
     expect(config.previousInstanceKey).toHaveLength(32);
     expect(config.previousMasterKey).toHaveLength(32);
     expect(problems({ SERVICE_CONSOLE_IDLE: "4m" })).toHaveLength(1);
-  });
-
-  test("a certificate and a key that do not belong together, or are none, are a problem that names both", async () => {
-    const [one, other] = await Promise.all([makeIdentity("localhost"), makeIdentity("localhost")]);
-    expect(readConfig({ SERVICE_TLS_CERT: one.cert, SERVICE_TLS_KEY: one.key }).tls).toEqual({
-      cert: one.cert.trim(),
-      key: one.key.trim(),
-    });
-    const noPem = "-----BEGIN CERTIFICATE-----\nnonsense\n-----END CERTIFICATE-----\n";
-    for (const [cert, key] of [
-      [one.cert, other.key],
-      [noPem, one.key],
-      [one.cert, one.cert],
-    ] as const) {
-      const found = problems({ SERVICE_TLS_CERT: cert, SERVICE_TLS_KEY: key, PORT: "eighty" });
-      expect(found).toEqual([
-        expect.stringMatching(/^PORT: /u),
-        expect.stringMatching(/^SERVICE_TLS_CERT and SERVICE_TLS_KEY are not a certificate and its private key \(/u),
-      ]);
-      expect(found.join("\n")).not.toContain("MIG");
-    }
   });
 
   test("trusted proxies are whole addresses, not the short forms of inet_aton", () => {

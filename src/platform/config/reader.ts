@@ -6,6 +6,13 @@ import type { HostPort } from "../outgoing/guard.ts";
 /** Variables by name, like `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+/** A secret as it was set; at most one of the two members is defined. */
+export interface FoundSecret {
+  value?: string;
+  /** Both forms are set, or the file cannot be read or is empty. */
+  problem?: string;
+}
+
 const MS_PER_UNIT: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const LONGEST_MS = 3_650 * 86_400_000;
 
@@ -53,13 +60,16 @@ export class Reader {
   readonly problems: string[] = [];
   readonly #known = new Set<string>();
   readonly #env: Environment;
-  readonly #secrets: Environment;
+  readonly #secrets: ReadonlyMap<string, FoundSecret>;
 
   /** `secrets` were read before, from their variables or from the files that `<NAME>_FILE` names. */
-  constructor(env: Environment, secrets: Environment = {}) {
+  constructor(env: Environment, secrets: ReadonlyMap<string, FoundSecret> = new Map()) {
     this.#env = env;
     this.#secrets = secrets;
-    for (const name of Object.keys(secrets)) this.#known.add(`${name}_FILE`);
+    for (const [name, { problem }] of secrets) {
+      this.#known.add(`${name}_FILE`);
+      if (problem !== undefined) this.problem(problem);
+    }
   }
 
   problem(text: string): void {
@@ -69,8 +79,13 @@ export class Reader {
   /** The trimmed text of a variable; undefined when unset. */
   text(name: string): string | undefined {
     this.#known.add(name);
-    const value = (this.#secrets[name] ?? this.#env[name])?.trim();
+    const value = (this.#secrets.get(name)?.value ?? this.#env[name])?.trim();
     return value === "" ? undefined : value;
+  }
+
+  /** Whether a variable is set, also by a file that cannot be read, which is a problem of its own. */
+  isSet(name: string): boolean {
+    return this.text(name) !== undefined || this.#secrets.get(name)?.problem !== undefined;
   }
 
   /** A value parsed by `parse`. `expected` completes the message "… is not". */
@@ -197,13 +212,13 @@ export class Reader {
     return undefined;
   }
 
-  /** Reports a problem when only some of these are set. @returns whether all are set */
+  /** Reports a problem when only some of these are set. @returns whether all have a value */
   allOrNone(...names: string[]): boolean {
-    const missing = names.filter((name) => this.text(name) === undefined);
+    const missing = names.filter((name) => !this.isSet(name));
     if (missing.length > 0 && missing.length < names.length) {
       this.problem(`${names.join(" and ")} belong together; ${missing.join(" and ")} missing`);
     }
-    return missing.length === 0;
+    return names.every((name) => this.text(name) !== undefined);
   }
 
   /** Reports variables with this prefix that nothing has read. */

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { Environment } from "./reader.ts";
+import type { Environment, FoundSecret } from "./reader.ts";
 
 /** Variables with a secret. It may stand in a file instead, as containers and systemd credentials provide it. */
 const SECRETS = [
@@ -18,13 +18,6 @@ const SECRETS = [
   "SERVICE_PADDLE_WEBHOOK_SECRET",
 ] as const;
 
-/** A secret as it was set; at most one of the two members is defined. */
-export interface FoundSecret {
-  value?: string;
-  /** Both forms are set, or the file cannot be read or is empty. */
-  problem?: string;
-}
-
 /** Reads a secret from its variable, or from the file that `<NAME>_FILE` names. */
 export function findSecret(env: Environment, name: string): FoundSecret {
   const file = `${name}_FILE`;
@@ -41,11 +34,7 @@ export function findSecret(env: Environment, name: string): FoundSecret {
   }
 }
 
-/** Returns what every secret is set to, wherever it stands, and the problems found. */
-export function readSecrets(env: Environment): { secrets: Environment; problems: readonly string[] } {
-  const found = SECRETS.map((name) => [name, findSecret(env, name)] as const);
-  return {
-    secrets: Object.fromEntries(found.map(([name, { value }]) => [name, value])),
-    problems: found.flatMap(([, { problem }]) => problem ?? []),
-  };
+/** Returns every secret by the name of its variable. */
+export function readSecrets(env: Environment): ReadonlyMap<string, FoundSecret> {
+  return new Map(SECRETS.map((name) => [name, findSecret(env, name)]));
 }

@@ -3,7 +3,8 @@ import { createSecureContext } from "node:tls";
 import type { Reader } from "./reader.ts";
 import type { Config } from "./types.ts";
 
-const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/gu;
+/** A certificate; without the last line where its text was cut off. */
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*(?:-----END CERTIFICATE-----)?/gu;
 
 /** What OpenSSL refuses; undefined where it accepts. Its text repeats nothing of a key. */
 function faultOf(check: () => unknown): string | undefined {
@@ -44,13 +45,14 @@ export function readTls(read: Reader): Config["tls"] {
 export function readTemporalTls(read: Reader): Config["temporal"]["tls"] {
   const pem = (name: string): string | undefined => read.pem(`${name}_PATH`) ?? read.pem(`${name}_DATA`);
   const set = (name: string): string => (read.text(`${name}_PATH`) === undefined ? `${name}_DATA` : `${name}_PATH`);
+  const isSet = (name: string): boolean => read.text(set(name)) !== undefined;
   const ca = pem("TEMPORAL_TLS_SERVER_CA_CERT");
   const cert = pem("TEMPORAL_TLS_CLIENT_CERT");
   const key = pem("TEMPORAL_TLS_CLIENT_KEY");
   const serverName = read.text("TEMPORAL_TLS_SERVER_NAME");
   const on = read.flag("TEMPORAL_TLS", undefined);
   if (ca !== undefined) checkAuthorities(read, set("TEMPORAL_TLS_SERVER_CA_CERT"), ca);
-  if ((cert === undefined) !== (key === undefined))
+  if (isSet("TEMPORAL_TLS_CLIENT_CERT") !== isSet("TEMPORAL_TLS_CLIENT_KEY"))
     read.problem("TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH belong together");
   if (cert !== undefined && key !== undefined)
     checkPair(read, [set("TEMPORAL_TLS_CLIENT_CERT"), set("TEMPORAL_TLS_CLIENT_KEY")], cert, key);
