@@ -1,3 +1,4 @@
+import type { DescService, Message } from "@bufbuild/protobuf";
 import { createConnectRouter } from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import { ServiceError } from "../platform/errors.ts";
@@ -5,6 +6,8 @@ import type { ServiceRegistration } from "../platform/rpc.ts";
 import { callOf } from "./call.ts";
 import { connectError } from "./codes.ts";
 import { mapSentErrors, unary } from "./connect.ts";
+import { whileValid } from "./credential-watch.ts";
+import { endWhenDraining } from "./draining.ts";
 import { gzipMessages } from "./gzip.ts";
 import { healthService } from "./health.ts";
 import type { StreamCall, UnaryCall } from "./pipeline.ts";
@@ -41,6 +44,9 @@ export function infrastructureHandlers(
     shutdownSignal,
     requestGate: (context) => mapSentErrors(context, callOf(context.values), fail),
   });
+  // A watch of health reports that the server drains, and goes on.
+  const untilDraining = (service: DescService, stream: AsyncIterable<Message>) =>
+    service === health.service ? stream : whileValid(stream, (end) => endWhenDraining(draining, end));
   const services = [health, ...(options.reflection ? reflectionServices([...contract, health.service]) : [])];
   for (const { service, implementation } of services) {
     const found = { ...implementation } as unknown as Record<string, StreamCall | UnaryCall | undefined>;
@@ -51,7 +57,8 @@ export function infrastructureHandlers(
         methodKind === "unary"
           ? unary(run as UnaryCall, fail)
           : withConnectErrors(
-              (message, context) => slots.hold(context, () => (run as StreamCall)(message, context)),
+              (message, context) =>
+                slots.hold(context, () => untilDraining(service, (run as StreamCall)(message, context))),
               fail,
             );
     }

@@ -73,7 +73,7 @@ export function createListener(options: ListenerOptions): Listener {
     if (account !== undefined) options.bodies.count(request, response, account);
     if (draining) {
       response.shouldKeepAlive = false;
-    } else {
+    } else if (request.url !== HEALTH_WATCH) {
       requests.add();
       response.on("close", requests.remove);
     }

@@ -18,6 +18,7 @@ import type { Rates } from "./rates.ts";
 import type { SessionCookies } from "./session-cookie.ts";
 import type { StreamSlots } from "./streams.ts";
 import { createCredentialWatch, whileValid } from "./credential-watch.ts";
+import { endWhenDraining } from "./draining.ts";
 
 /** A unary rpc as connect and the transcoder call it. */
 export type UnaryCall = (message: Message, context: HandlerContext) => Promise<Message> | Message;
@@ -137,11 +138,9 @@ export function createPipeline(deps: PipelineDeps): Pipeline {
             end,
           });
           if (!isEndless) return stopWatching;
-          const onDrain = (): void => end(errors.unavailable({ retryAfter: 1 }));
-          if (draining.aborted) onDrain();
-          else draining.addEventListener("abort", onDrain);
+          const stopWaiting = endWhenDraining(draining, end);
           return () => {
-            draining.removeEventListener("abort", onDrain);
+            stopWaiting();
             stopWatching();
           };
         };

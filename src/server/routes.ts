@@ -9,6 +9,7 @@ import { universalRequest, writeResponse } from "./adapter.ts";
 import { Call } from "./call.ts";
 import type { AddressOf, Protocol } from "./call.ts";
 import type { Cors } from "./cors.ts";
+import { shuttingDown } from "./draining.ts";
 import { callWithText, isGrpcWebText } from "./grpc-web-text.ts";
 import type { Policy } from "./policy.ts";
 import { NOSNIFF, printError } from "./print.ts";
@@ -103,10 +104,6 @@ const NO_ME = "A SCIM token stands for no user; there is no /Me.";
 
 /** Paths that are served while the service is draining. */
 const SERVED_WHILE_DRAINING = /^\/(?:readyz|healthz|grpc\.health\.v1\.Health\/\w+)$/u;
-
-function shuttingDown(): ServiceError {
-  return errors.unavailable({ message: "The service is shutting down; try again." });
-}
 
 /** Refuses a request of any protocol before it is dispatched. */
 function refuseEarly(error: ServiceError, url: string, call: Call, response: NodeResponse, table: RouteTable): void {

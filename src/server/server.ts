@@ -218,7 +218,7 @@ export function createServer(options: ServerOptions): Server {
       const lastMs = Math.min(LAST_MS, graceMs);
       const drained = Promise.all(listeners().map((one) => one.drain()));
       await Promise.race([drained, sleep(graceMs - lastMs, undefined, { ref: false })]);
-      // Watches ended with `draining`; this ends the calls that still run.
+      // Streams that follow changes ended with `draining`; this ends the calls that still run.
       shutdown.abort(new ConnectError("the server is shutting down", Code.Unavailable));
       await Promise.all(listeners().map((one) => one.close(lastMs)));
     },

@@ -3,6 +3,7 @@ import type { ClientHttp2Session } from "node:http2";
 import { connect } from "node:net";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
+import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { Health, HealthCheckResponse_ServingStatus as Status } from "../../gen/health/v1/health_pb.ts";
 import { startApp } from "../support/app.ts";
 import { as, start } from "./support.ts";
@@ -132,8 +133,8 @@ test("a server without calls in flight closes at once, whatever connections and 
   await new Promise((resolve) => idle.once("connect", resolve));
   await openSession(server.url);
   await server.fetch("/api/hello");
-  const watch = server.client("grpc", Health)["watch"]!({ service: "" })[Symbol.asyncIterator]();
-  await watch.next();
+  for (const protocol of ["grpc", "grpc-web"] as const)
+    await server.client(protocol, Health)["watch"]!({ service: "" })[Symbol.asyncIterator]().next();
   // The grace period is longer than the test may take.
   await server.close(600_000);
 });
@@ -151,6 +152,21 @@ test("watches end with UNAVAILABLE when the server begins to drain, and do not d
   const lines = (await rest.text()).trim().split("\n");
   expect(JSON.parse(lines.at(-1) as string)).toMatchObject({ error: { code: "unavailable" } });
   await closed;
+});
+
+test("an open reflection stream ends with UNAVAILABLE and does not delay the end of the server", async () => {
+  const server = await start();
+  const ended = Promise.withResolvers<void>();
+  async function* ask() {
+    yield { messageRequest: { case: "listServices", value: "" } };
+    await ended.promise;
+  }
+  const stream = server.client("grpc", ServerReflection)["serverReflectionInfo"]!(ask())[Symbol.asyncIterator]();
+  await stream.next();
+  const closed = server.close(600_000);
+  expect((await refusal(stream.next()))[0]).toBe(Code.Unavailable);
+  await closed;
+  ended.resolve();
 });
 
 test("GET /readyz of a draining service returns 503 with the report, and /healthz stays 200", async () => {
