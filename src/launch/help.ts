@@ -18,7 +18,8 @@ Usage: npm start [-- ROLE]       or: node src/main.ts [ROLE]
             for a lost first password, or a person without a mailbox
   verify-audit FILE --jwks FILE|URL
             verify an exported audit log (NDJSON or JSON) without the service;
-            exits 0 when it is valid, 1 when it is not, 2 on an error
+            exits 0 when it is valid, 1 when it is not, 2 when it cannot be
+            verified
   vault split|seal|unseal|status
             shares of the master key, and the seal of a running service's
             vault; see: vault --help

@@ -31,7 +31,7 @@ export interface RequestInfo {
   signal?: AbortSignal | undefined;
   /** The client keeps its refresh token in a cookie (decisions 17.9); set by the gate. */
   cookieMode?: CookieMode | undefined;
-  /** A public rpc was sent a bearer token that is not valid; it counts as none. Set by the gate. */
+  /** A public rpc was sent a bearer token that is not valid. Set by the gate. */
   invalidBearer?: boolean | undefined;
 }
 

@@ -25,7 +25,7 @@ export function createCallRecorder(log: Log, metrics: Metrics): (call: Call, sta
         ...(call.errorCode === "" ? {} : { error: call.errorCode }),
         ms: Math.round(ms * 1000) / 1000,
         address: call.info.address,
-        ...callerOf(call),
+        ...factsOfCaller(call),
         ...(call.span === undefined ? {} : { trace_id: call.span.traceId }),
       },
       "request",
@@ -34,7 +34,7 @@ export function createCallRecorder(log: Log, metrics: Metrics): (call: Call, sta
 }
 
 /** Who called and for which organization; nothing for an anonymous call. */
-function callerOf({ caller }: Call): Record<string, string> | undefined {
+function factsOfCaller({ caller }: Call): Record<string, string> | undefined {
   if (caller === undefined) return undefined;
   const { principal, orgUuid } = caller;
   return {

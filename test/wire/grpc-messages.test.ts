@@ -55,7 +55,7 @@ describe("The message of an error over gRPC", () => {
     expect(error.details).toBe(refusal);
   });
 
-  it("a percent sign in a message is encoded, and what gRPC sends as it is is not", async () => {
+  it("a percent sign in a message is encoded, and other printable ASCII is not", async () => {
     expect(await messageFor("5%41")).toBe("protocol error: invalid grpc timeout value: 5%2541");
   });
 });

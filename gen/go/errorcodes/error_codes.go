@@ -135,7 +135,7 @@ const KeyNotFound Code = "key_not_found"
 // LastOwner: The organization would be left without an owner.
 const LastOwner Code = "last_owner"
 
-// LinkRequired: An account has this email already.
+// LinkRequired: The person has not linked this identity at a provider.
 const LinkRequired Code = "link_required"
 
 // MethodNotAllowed: The route exists, but not with this method.

@@ -120,7 +120,7 @@ export const COMMERCE_CODES = {
     status: [502],
     meaning: "A provider refused or could not be reached.",
     why: "A payment or identity provider answered with an error, or not at all.",
-    remedy: "Try again later; the operator's log says why a provider refused, which repeating does not change.",
+    remedy: "Try again later. Where the provider refuses, repeating does not help: the operator's log says why.",
   },
   signature_invalid: {
     status: [400],

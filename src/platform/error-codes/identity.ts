@@ -228,6 +228,6 @@ export const IDENTITY_CODES = {
     status: [403],
     meaning: "The person has not linked this identity at a provider.",
     why: "An account has its email already, or the provider made the link, which opens no other organization.",
-    remedy: "Sign in another way and link the identity within 60 seconds, then sign in again.",
+    remedy: "Sign in another way, link the identity within 60 seconds of its own sign-in, and try again.",
   },
 } as const satisfies Record<string, ErrorEntry>;

@@ -24,8 +24,8 @@ export function documentOf(services: readonly DescService[]): Schema {
       description:
         "Identity, access, marketplace and billing for multi-tenant SaaS. The same rpcs are served over gRPC, " +
         "gRPC-Web and Connect at `/{x-atrium-rpc}`. Errors are described in docs/errors.md. Every operation takes " +
-        "the headers `X-Request-Id` (returned, and named by errors) and `Connect-Timeout-Ms` (504 when it takes " +
-        "longer, in milliseconds).",
+        "the headers `X-Request-Id` (returned, and named by errors) and `Connect-Timeout-Ms` (milliseconds after " +
+        "which an unfinished call ends with 504).",
       license: { name: "UNLICENSED", identifier: "LicenseRef-UNLICENSED" },
     },
     servers: [{ url: "/" }],

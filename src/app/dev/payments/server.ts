@@ -23,7 +23,7 @@ export interface PaymentServerOptions {
   now?: () => number;
 }
 
-/** How the APIs behave: `broken` fails, `refusing` is closed, `garbage` sends no JSON, `flooding` 10 MB of headers. */
+/** How the APIs behave: `broken` returns 500, `refusing` 403, `garbage` no JSON, `flooding` 10 MB of headers. */
 export type Mode = "working" | "broken" | "refusing" | "garbage" | "flooding";
 
 /** A server that speaks for both payment providers, for development and tests. */
