@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { AtriumError, createAtrium, isAtriumError, paginate } from "../../src/clients/typescript/index.ts";
+import { apiKey, AtriumError, createAtrium, isAtriumError, paginate } from "../../src/clients/typescript/index.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { clientOf, signedIn } from "./support.ts";
@@ -150,6 +150,15 @@ describe("paginate", () => {
 });
 
 describe("clients", () => {
+  it("white space around a token is left out, and an error does not name one that no header can carry", async () => {
+    const token = await app.login();
+    const read = (secret: string) => clientOf(app, { credential: apiKey(secret) }).atrium.access.getMe({});
+    await expect(read(`${token}\r\n`)).resolves.toBeDefined();
+    const error: unknown = await read("se\ncret").catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(TypeError);
+    expect(String(error)).not.toContain("cret");
+  });
+
   it("a call without credential that needs one is refused as the service refuses it", async () => {
     const { atrium } = clientOf(app);
     await expect(atrium.users.listUsers({})).rejects.toMatchObject({ errorCode: "unauthorized" });

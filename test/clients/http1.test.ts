@@ -54,6 +54,12 @@ const BROKEN: Readonly<Record<string, Sent>> = {
   "with a chunk that is longer than it says": {
     pieces: [head("Transfer-Encoding: chunked"), "2\r\nhello\r\n0\r\n\r\n"],
   },
+  "with an error of another form": {
+    pieces: [
+      "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: 36\r\n\r\n",
+      '{"code":"internal","details":["no"]}',
+    ],
+  },
   "that ends too soon": { pieces: [head(`Content-Length: ${body.length + 1}`), body], close: true },
   "with headers without end": { pieces: [`HTTP/1.1 200 OK\r\nX: ${"x".repeat(2_000_000)}`], close: true },
 };
@@ -186,6 +192,14 @@ for (const language of languages())
       server.requests.length = 0;
       expect(await driver.fail("me", client)).toMatchObject({ error_code: "unavailable", retry_after: 31 });
       expect(server.requests).toHaveLength(1);
+    });
+
+    // Calls of the synchronous interface cannot be cancelled.
+    it.skipIf(language.name === "Python")("ends at once when it is cancelled before it calls again", async () => {
+      server.next = { pieces: ["HTTP/1.1 503 Busy\r\nRetry-After: 9\r\nContent-Length: 0\r\n\r\n"] };
+      const start = performance.now();
+      expect(await driver.run("hurry", { ...own(), retries: 2 })).toEqual({ cancelled: true });
+      expect(performance.now() - start).toBeLessThan(8_000);
     });
 
     it("uses a connection again", async () => {

@@ -1,5 +1,5 @@
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
-import type { JWK, JWTPayload } from "jose";
+import type { JWK, JWTHeaderParameters, JWTPayload } from "jose";
 import { createServer } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -27,7 +27,7 @@ const newKeyPair = () => generateKeyPair("EdDSA", { crv: "Ed25519", extractable:
 export async function makeIssuer() {
   const { publicKey, privateKey } = await newKeyPair();
   const jwk = { ...(await exportJWK(publicKey)), kid: "k1", alg: "EdDSA" };
-  const sign = (claims: JWTPayload = {}, header: { typ?: string; kid?: string } = {}) =>
+  const sign = (claims: JWTPayload = {}, header: Omit<JWTHeaderParameters, "alg"> = {}) =>
     new SignJWT({ iss: ISSUER, sub: ORG, org: ORG, aud: "Acme", jti: "1", ...claims })
       .setProtectedHeader({ alg: "EdDSA", typ: "at+jwt", kid: "k1", ...header })
       .setIssuedAt(claims.iat)

@@ -87,6 +87,13 @@ for (const language of languages()) {
       });
     });
 
+    it("leaves white space around a token out, and does not name one that no header can carry", async () => {
+      expect(await driver.run("me", { url: app.url, token: `${token}\r\n` })).toMatchObject({ org_uuid: orgUuid });
+      const failure = await driver.fail("me", { url: app.url, token: "se\ncret" });
+      expect(failure).toEqual({ kind: "other", message: expect.stringContaining("characters that no header") });
+      expect(failure.message).not.toContain("cret");
+    });
+
     it("reads every item of a list once", async () => {
       const { ids } = await driver.run("invitations", { ...own(), org_uuid: orgUuid, limit: 3 });
       expect([ids.length, new Set(ids).size]).toEqual([7, 7]);
@@ -181,7 +188,8 @@ for (const language of languages()) {
     );
 
     it("reports the outcome of an install until the service takes it, and the code of a refusal", async () => {
-      const outcomes = [503, 500, 200, 409];
+      // A service that restarts: the time to wait grows, up to ten minutes in all.
+      const outcomes = [503, 500, 503, 503, 503, 200, 409];
       const received: { url: string; body: string; headers: Headers }[] = [];
       const [url, server] = await listen((request, response) => {
         void text(request).then((body) => {
@@ -194,8 +202,8 @@ for (const language of languages()) {
       });
       const job = { key: "report", secrets: [secret], url, outcome: "active", install_id: INSTALL };
       await driver.run("report", { ...job, status: "active", endpoint_url: "https://app.test" });
-      expect(received).toHaveLength(3);
-      const { body, headers, url: path } = received[2] ?? { body: "", headers: new Headers(), url: "" };
+      expect(received).toHaveLength(6);
+      const { body, headers, url: path } = received[5] ?? { body: "", headers: new Headers(), url: "" };
       expect(path).toBe(`/api/marketplace/installs/${INSTALL}/provisioning`);
       expect(JSON.parse(body)).toEqual({ status: "active", endpoint_url: "https://app.test" });
       expect(() => verifyWebhook({ secrets: secret, body, headers })).not.toThrow();
@@ -204,6 +212,19 @@ for (const language of languages()) {
         error_code: "invalid_transition",
         status: 409,
       });
+      server.close();
+    }, 30_000);
+
+    it.each([400, 404])("does not repeat a report to which a page of a proxy responds with %i", async (status) => {
+      let count = 0;
+      const [url, server] = await listen((request, response) => {
+        count++;
+        request.resume();
+        response.writeHead(status, { "content-type": "text/html" }).end("<h1>No.</h1>");
+      });
+      const job = { key: `page ${status}`, secrets: [secret], url, outcome: "active", install_id: INSTALL };
+      expect(await driver.fail("report", { ...job, status: "active" })).toMatchObject({ kind: "call", status: 0 });
+      expect(count).toBe(1);
       server.close();
     });
   });

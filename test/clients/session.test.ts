@@ -96,6 +96,18 @@ describe("a session", () => {
     expect(store.tokens).toBeUndefined();
   });
 
+  it("a 401 that is not the service's own leaves the session", async () => {
+    const store = openStore();
+    const onSignedOut = vi.fn();
+    const { atrium, network } = await signedIn(app, { store, onSignedOut });
+    expire(store);
+    network.before = () => new Response("<h1>Sign in at the proxy.</h1>", { status: 401 });
+    await expect(atrium.access.getMe({})).rejects.toMatchObject({ errorCode: "unauthorized", status: 0 });
+    network.before = () => undefined;
+    await expect(atrium.access.getMe({})).resolves.toMatchObject({ email: app.owner.email });
+    expect(onSignedOut).not.toHaveBeenCalled();
+  });
+
   it("a store that throws does not end the session", async () => {
     const store = memoryStore();
     const onStoreError = vi.fn();

@@ -99,11 +99,34 @@ for (const language of languages()) {
       }
     });
 
+    it("asks the service about no credential that it cannot have made", async () => {
+      const { requests, url, close } = await issuer();
+      const job = { key: "malformed", issuer: ISSUER, base_url: url, introspect: true };
+      for (const token of ["", "a\0b", "a\nb", "a b", "é", "x".repeat(20_000)])
+        expect(await driver.fail("verify", { ...job, token })).toMatchObject({ kind: "token", status: 401 });
+      expect(requests).toEqual([]);
+      close();
+    });
+
+    it("refuses a token with an extension that must be understood", async () => {
+      const { sign, url, close } = await issuer();
+      const token = await sign({}, { crit: ["b64"], b64: true });
+      const job = { key: "critical", issuer: ISSUER, base_url: url, token };
+      expect(await driver.fail("verify", job)).toMatchObject({ kind: "token", status: 401 });
+      close();
+    });
+
     it("refuses everybody where no role is good enough", async () => {
       const job = { issuer: ISSUER, base_url: app.url, token: await app.login() };
       expect(await driver.run("verify", { ...job, roles: ["admin", "manager"] })).toMatchObject({ roles: ["admin"] });
       for (const roles of [[], ["manager"]])
         expect(await driver.fail("verify", { ...job, roles })).toMatchObject({ kind: "token", status: 403 });
+    });
+
+    it.runIf(language.name.startsWith("Python"))("takes no text for a collection of names", async () => {
+      const job = { issuer: ISSUER, base_url: app.url, token: await app.login(), roles: "admin" };
+      const message = expect.stringContaining("pass ['admin']");
+      expect(await driver.fail("verify", job)).toEqual({ kind: "other", message });
     });
 
     it("has the same caller for a token again, whatever a handler did with the first", async () => {

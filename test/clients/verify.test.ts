@@ -3,7 +3,9 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ConnectRouter } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
-import { AccessService } from "../../gen/atrium/access/v1/access_pb.ts";
+import { create, toBinary } from "@bufbuild/protobuf";
+import type { JWTPayload } from "jose";
+import { AccessService, GetMeResponseSchema } from "../../gen/atrium/access/v1/access_pb.ts";
 import { AtriumError, bearer, createAtrium, session } from "../../src/clients/typescript/index.ts";
 import { callerKey, createVerifier, guard } from "../../src/clients/typescript/verify/index.ts";
 import { systemClock } from "../../src/platform/clock.ts";
@@ -73,6 +75,20 @@ describe("createVerifier", () => {
       expect(requests).toEqual([]);
     },
   );
+
+  it("a verifier refuses a token whose person or id is no text", async () => {
+    const { sign, verifier } = await issuer();
+    for (const claims of [{ sub: 5 }, { jti: 5 }])
+      await expect(verifier.verify(await sign(claims as never))).rejects.toMatchObject({ status: 401 });
+  });
+
+  it("a verifier asks the service about no credential that it cannot have made", async () => {
+    const network = countingFetch();
+    const verifier = verifierOf({ fetch: network.fetch, introspect: true });
+    for (const token of ["", "a\0b", "a\nb", "a b", "é", "😀", "x".repeat(20_000)])
+      await expect(verifier.verify(token)).rejects.toMatchObject({ status: 401 });
+    expect(network.count("GetMe")).toBe(0);
+  });
 
   it("a thousand unknown keys cost two requests", async () => {
     const { sign, verifier, requests } = await issuer();
@@ -224,6 +240,26 @@ describe("guard", () => {
     const { orgName } = await createAtrium({ baseUrl, credential, onStepUp }).access.getMe({});
     expect(orgName).toBe("Acme");
     server.close();
+  });
+
+  it("a guard asks the service about what a token lacks that had no room for all", async () => {
+    const { sign, publish } = await makeIssuer();
+    const network = countingFetch();
+    const present = create(GetMeResponseSchema, { orgUuid: ORG, entitlements: ["sso", "app:crm"] });
+    network.before = (rpc) =>
+      rpc === "GetMe"
+        ? new Response(toBinary(GetMeResponseSchema, present), { headers: { "content-type": "application/proto" } })
+        : new Response(publish.body);
+    const verifier = createVerifier({ issuer: ISSUER, fetch: network.fetch });
+    const check = async (claims: JWTPayload, entitlement: string) =>
+      guard(verifier, { entitlements: [entitlement] }).check(`Bearer ${await sign(claims)}`);
+    const [whole, cut] = [{ entitlements: ["sso"] }, { entitlements: ["sso"], truncated: ["entitlements"] }];
+    await expect(check(whole, "app:crm")).rejects.toMatchObject({ status: 403 });
+    await expect(check(cut, "sso")).resolves.toBeDefined();
+    expect(network.count("GetMe")).toBe(0);
+    await expect(check(cut, "app:crm")).resolves.toMatchObject({ entitlements: ["sso", "app:crm"] });
+    await expect(check(cut, "app:shop")).rejects.toMatchObject({ status: 403 });
+    expect(network.count("GetMe")).toBe(2);
   });
 
   it("a guard for administrators of an app asks the service", async () => {

@@ -52,6 +52,21 @@ describe("verifyWebhook", () => {
     expect(() => verifyWebhook({ secrets: [secret], body: event as never, headers })).toThrow(/raw bytes/u);
   });
 
+  it.each([[[]], [""], ["whsec_"], [["", secret]], [[secret, ""]], [[secret, "whsec_%"]]])(
+    "the secrets %j are a mistake of the program, not of who signs",
+    (secrets) => {
+      expect(() => verifyWebhook({ secrets, ...delivery(event) })).toThrow(TypeError);
+      const on = { provision: () => ({ status: "accepted" as const }), deprovision: () => undefined };
+      expect(() => createPublisher({ secret: secrets, baseUrl: "http://atrium.test", on })).toThrow(/secret/u);
+    },
+  );
+
+  it("verifyWebhook takes a secret as it stands in a file, and names of headers as they were sent", () => {
+    const { body, headers } = delivery(event);
+    const sent = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value]));
+    expect(verifyWebhook({ secrets: `${secret}\n`, body, headers: sent })).toEqual(event);
+  });
+
   it("an event is typed by its type", () => {
     const received = verifyWebhook({ secrets: secret, ...delivery({ ...event, type: "user.created" }) });
     const email = (typed: WebhookEvent): string | undefined =>
@@ -123,7 +138,7 @@ describe("createPublisher", () => {
     const publisher = publisherOf({
       deprovision() {
         if (handled++ === 0) throw new Error("The disk is full.");
-        return undefined;
+        return Promise.resolve();
       },
     });
     await expect(send(publisher, "install.deprovisioning")).rejects.toThrow("disk");

@@ -1,7 +1,9 @@
 package atrium
 
 import (
+	"context"
 	"errors"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -68,6 +70,19 @@ var byConnectCode = map[connect.Code]errorcodes.Code{
 	connect.CodeUnimplemented:     errorcodes.Unimplemented,
 	connect.CodeUnavailable:       errorcodes.Unavailable,
 	connect.CodeResourceExhausted: errorcodes.RateLimited,
+}
+
+// lostOf names the error of a call whose connection broke. The library takes one that was reset for a cancellation by
+// the caller, and one that ended within an answer for a fault of the answer.
+func lostOf(ctx context.Context, err error) error {
+	var inner *connect.Error
+	if ctx.Err() != nil || !errors.As(err, &inner) || connect.IsWireError(err) {
+		return err
+	}
+	if inner.Code() == connect.CodeCanceled || errors.Is(err, io.ErrUnexpectedEOF) {
+		return connect.NewError(connect.CodeUnavailable, inner.Unwrap())
+	}
+	return err
 }
 
 // errorOf returns an *Error as it is, and makes one of any other error.

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode"
 
 	optionsv1 "atrium.example/atrium/gen/go/atrium/options/v1"
 	"atrium.example/atrium/gen/go/errorcodes"
@@ -16,6 +18,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
+
+var errUnsendable = errors.New("atrium: the token has characters that no header can carry")
 
 // policy is what the contract says of an rpc, as far as a client must know it.
 type policy struct {
@@ -58,6 +62,11 @@ func (c *caller) prepare(ctx context.Context, spec connect.Spec, headers http.He
 		if err != nil {
 			return found, err
 		}
+		// White space around a token, such as the end of a file's line, is left out.
+		token = strings.TrimSpace(token)
+		if strings.ContainsFunc(token, unicode.IsControl) {
+			return found, errUnsendable
+		}
 		if token != "" {
 			headers.Set("authorization", "Bearer "+token)
 		}
@@ -88,18 +97,21 @@ func (c *caller) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 			if err == nil {
 				return response, nil
 			}
-			failure := errorOf(err, time.Now())
+			failure := errorOf(lostOf(ctx, err), time.Now())
 			if headers := received.Load(); headers != nil {
 				failure.readHeaders(*headers, time.Now())
 			}
 			if lost >= c.options.retries || !found.mayRepeat(authenticated, failure, lost) {
 				return nil, failure
 			}
-			wait, ok := waitBefore(lost, failure)
+			wait, ok := waitBefore(lost, failure, longestAskedWait, longestWait)
 			ends, bounded := ctx.Deadline()
 			late := bounded && !time.Now().Add(wait).Before(ends)
-			if !ok || late || sleep(ctx, wait) != nil {
+			if !ok || late {
 				return nil, failure
+			}
+			if err := sleep(ctx, wait); err != nil {
+				return nil, errorOf(connect.NewError(connect.CodeCanceled, err), time.Now())
 			}
 		}
 	}
@@ -138,7 +150,7 @@ func (c *caller) WrapStreamingClient(next connect.StreamingClientFunc) connect.S
 	return func(ctx context.Context, spec connect.Spec) connect.StreamingClientConn {
 		conn := next(ctx, spec)
 		_, err := c.prepare(ctx, spec, conn.RequestHeader())
-		return &stream{conn, err}
+		return &stream{conn, ctx, err}
 	}
 }
 
@@ -150,6 +162,7 @@ func (c *caller) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect
 // stream makes an *Error of what ends it.
 type stream struct {
 	connect.StreamingClientConn
+	ctx    context.Context
 	failed error
 }
 
@@ -157,13 +170,16 @@ func (s *stream) Send(message any) error {
 	if s.failed != nil {
 		return s.failed
 	}
-	return s.StreamingClientConn.Send(message)
+	return s.errorOf(s.StreamingClientConn.Send(message))
 }
 
 func (s *stream) Receive(message any) error {
-	err := s.StreamingClientConn.Receive(message)
+	return s.errorOf(s.StreamingClientConn.Receive(message))
+}
+
+func (s *stream) errorOf(err error) error {
 	if err == nil || errors.Is(err, io.EOF) {
 		return err
 	}
-	return errorOf(err, time.Now())
+	return errorOf(lostOf(s.ctx, err), time.Now())
 }

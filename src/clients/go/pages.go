@@ -46,8 +46,8 @@ func Paginate[Request proto.Message, Response Page[Item], Item any](
 	return &Pages[Item]{read: read, first: request}
 }
 
-// Cursor is where the page after the one last fetched begins: pass it as the cursor of a request to go on later. It is
-// empty before the first page, at the end, and for lists without cursors.
+// Cursor is where to go on later: pass it as the cursor of a request. A loop that is left within a page begins that
+// page again. It is empty before and within the first page, at the end, and for lists without cursors.
 func (p *Pages[Item]) Cursor() string { return p.cursor }
 
 // All yields every item; an error ends it.
@@ -55,51 +55,65 @@ func (p *Pages[Item]) All() iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
 		var none Item
 		request := proto.Clone(p.first)
-		fields := request.ProtoReflect().Descriptor().Fields()
+		message := request.ProtoReflect()
+		fields := message.Descriptor().Fields()
 		limit, cursor, offset := fields.ByName("limit"), fields.ByName("cursor"), fields.ByName("offset")
-		prepare(request, limit, cursor)
+		byCursor := prepare(message, limit, cursor, offset)
 		for {
 			page, err := p.read(request)
 			if err != nil {
 				yield(none, err)
 				return
 			}
-			items := page.GetData()
-			p.cursor = text(page, "next_cursor")
-			for _, item := range items {
+			items, next := page.GetData(), text(page, "next_cursor")
+			p.cursor = next
+			for nth, item := range items {
+				if byCursor && nth < len(items)-1 {
+					p.cursor = text(request, "cursor")
+				} else {
+					p.cursor = next
+				}
 				if !yield(item, nil) {
 					return
 				}
 			}
 			switch {
-			case cursor != nil && p.cursor == "", cursor == nil && (offset == nil || isLast(page, request, limit, len(items))):
+			case byCursor && next == "", !byCursor && (offset == nil || isLast(page, request, limit, len(items))):
 				return
-			case cursor != nil:
-				request.ProtoReflect().Set(cursor, protoreflect.ValueOfString(p.cursor))
+			case byCursor:
+				message.Set(cursor, protoreflect.ValueOfString(next))
 			default:
-				next := request.ProtoReflect().Get(offset).Uint() + uint64(len(items))
-				if next > maxOffset {
+				from := message.Get(offset).Uint() + uint64(len(items))
+				if from > maxOffset {
 					yield(none, ErrTooManyItems)
 					return
 				}
-				request.ProtoReflect().Set(offset, protoreflect.ValueOfUint32(uint32(next)))
+				message.Set(offset, protoreflect.ValueOfUint32(uint32(from)))
 			}
 		}
 	}
 }
 
-// prepare asks for the largest page, and for cursors.
-func prepare(request proto.Message, limit, cursor protoreflect.FieldDescriptor) {
-	message := request.ProtoReflect()
+// prepare asks for the largest page, and for cursors, unless the request begins at an offset. It tells whether the list
+// is read by cursor.
+func prepare(message protoreflect.Message, limit, cursor, offset protoreflect.FieldDescriptor) bool {
 	if limit != nil && message.Get(limit).Uint() == 0 {
 		rules, _ := proto.GetExtension(limit.Options(), optionsv1.E_Rules).(*optionsv1.Rules)
 		if most := uint32(rules.GetMax()); most > 0 {
 			message.Set(limit, protoreflect.ValueOfUint32(most))
 		}
 	}
-	if cursor != nil && !message.Has(cursor) {
+	if cursor == nil {
+		return false
+	}
+	if offset != nil && message.Get(offset).Uint() > 0 && message.Get(cursor).String() == "" {
+		message.Clear(cursor)
+		return false
+	}
+	if !message.Has(cursor) {
 		message.Set(cursor, protoreflect.ValueOfString(""))
 	}
+	return true
 }
 
 func isLast(page, request proto.Message, limit protoreflect.FieldDescriptor, count int) bool {

@@ -18,8 +18,10 @@ import (
 )
 
 const (
-	reportRetries = 4
-	reportTimeout = 10 * time.Second
+	// reportTime is how long a report is sent again: a restart or a fail-over of the service is over by then.
+	reportTime        = 10 * time.Minute
+	longestReportWait = 30 * time.Second
+	reportTimeout     = 10 * time.Second
 )
 
 // InstallReport is the outcome of what was accepted before.
@@ -41,8 +43,9 @@ var reportCodes = map[int]connect.Code{
 	http.StatusGatewayTimeout:     connect.CodeDeadlineExceeded,
 }
 
-// Report posts the outcome of what was accepted before, again until the service takes it: a status that is known
-// already changes nothing. It returns an *Error.
+// Report posts the outcome of what was accepted before, again for ten minutes while the service is busy or away, unless
+// ctx ends before: a status that is known already changes nothing. It returns an *Error when the outcome was not taken:
+// report it later, or it is lost.
 func (p *Publisher) Report(ctx context.Context, installID string, report InstallReport) error {
 	if len(p.options.Secrets) == 0 {
 		return errors.New("atrium: the publisher has no secret")
@@ -51,17 +54,24 @@ func (p *Publisher) Report(ctx context.Context, installID string, report Install
 	if err != nil {
 		return err
 	}
+	ends := time.Now().Add(reportTime)
 	for lost := 0; ; lost++ {
 		failure := p.post(ctx, installID, "msg_"+installID+"_"+report.Status, body)
 		if failure == nil {
 			return nil
 		}
-		repeated := failure.transient() || failure.Status >= http.StatusInternalServerError
-		wait, ok := waitBefore(lost, failure)
-		if !ok || !repeated || lost >= reportRetries || sleep(ctx, wait) != nil {
+		left := time.Until(ends)
+		wait, ok := waitBefore(lost, failure, left, longestReportWait)
+		if !ok || wait > left || !mayReportAgain(failure) || sleep(ctx, wait) != nil {
 			return failure
 		}
 	}
+}
+
+func mayReportAgain(failure *Error) bool {
+	// Nothing is decoded here that could have come truncated: such a code is a refusal.
+	lost := failure.transient() && failure.Code() != connect.CodeInvalidArgument
+	return lost || failure.Status >= http.StatusInternalServerError
 }
 
 func (p *Publisher) post(ctx context.Context, installID, id string, body []byte) *Error {
@@ -107,8 +117,11 @@ func refusalOf(response *http.Response, text []byte) *Error {
 	if problem.Message == "" {
 		problem.Message = fmt.Sprintf("HTTP %d", response.StatusCode)
 	}
+	// What is no error of the service, such as a page of a proxy, is refused or lost by its status alone.
 	code, ok := reportCodes[response.StatusCode]
-	if !ok {
+	if !ok && response.StatusCode < http.StatusInternalServerError {
+		code = connect.CodeInvalidArgument
+	} else if !ok {
 		code = connect.CodeUnknown
 	}
 	failure := errorOf(connect.NewError(code, errors.New(problem.Message)), time.Now())

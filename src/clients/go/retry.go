@@ -33,14 +33,13 @@ func retryAfterOf(value string, now time.Time) (time.Duration, bool) {
 	return max(0, at.Sub(now)), true
 }
 
-// waitBefore returns how long to wait before the next attempt: full jitter, and at least as long as the service asked;
-// false when it asked for too long.
-func waitBefore(attempt int, failure *Error) (time.Duration, bool) {
-	if failure.RetryAfter > longestAskedWait {
+// waitBefore returns how long to wait before the next attempt: full jitter up to longest, and at least as long as the
+// service asked; false when it asked for more than longestAsked.
+func waitBefore(attempt int, failure *Error, longestAsked, longest time.Duration) (time.Duration, bool) {
+	if failure.RetryAfter > longestAsked {
 		return 0, false
 	}
-	longest := min(longestWait, firstWait<<min(attempt, 10))
-	return failure.RetryAfter + rand.N(longest), true
+	return failure.RetryAfter + rand.N(min(longest, firstWait<<min(attempt, 10))), true
 }
 
 // sleep waits, unless the context ends before.

@@ -131,7 +131,13 @@ export async function runCall<T>(
 /** @throws TypeError for a token that no header can carry; white space around one is left out, as `Headers` does */
 function bearerOf(token: string): string {
   const value = `Bearer ${token}`;
-  return /^[!-~]+$/u.test(token) ? value : (new Headers({ authorization: value }).get("authorization") ?? value);
+  if (/^[!-~]+$/u.test(token)) return value;
+  try {
+    return new Headers({ authorization: value }).get("authorization") ?? value;
+  } catch {
+    // The error of some runtimes names the token.
+    throw new TypeError("The token has characters that no header can carry.");
+  }
 }
 
 function mayRepeat(

@@ -17,7 +17,9 @@ import (
 	accessv1 "atrium.example/atrium/gen/go/atrium/access/v1"
 	credentialsv1 "atrium.example/atrium/gen/go/atrium/credentials/v1"
 	loginv1 "atrium.example/atrium/gen/go/atrium/login/v1"
+	marketplacev1 "atrium.example/atrium/gen/go/atrium/marketplace/v1"
 	usersv1 "atrium.example/atrium/gen/go/atrium/users/v1"
+	"atrium.example/atrium/gen/go/errorcodes"
 	atrium "atrium.example/atrium/src/clients/go"
 	"google.golang.org/protobuf/proto"
 )
@@ -34,6 +36,9 @@ type arguments struct {
 	Name        string            `json:"name"`
 	KeyID       string            `json:"key_id"`
 	Limit       *uint32           `json:"limit"`
+	Offset      *uint32           `json:"offset"`
+	Cursor      *string           `json:"cursor"`
+	Max         int               `json:"max"`
 	Key         string            `json:"key"`
 	FirstName   string            `json:"first_name"`
 	Count       int               `json:"count"`
@@ -120,21 +125,48 @@ func invitations(ctx context.Context, a *arguments) (any, error) {
 	return result{"ids": ids}, nil
 }
 
+// members returns the first so many members of a list, and where it goes on.
 func members(ctx context.Context, a *arguments) (any, error) {
 	ids := []string{}
-	for item, err := range atrium.Paginate(ctx, a.client().Users.ListUsers, &usersv1.ListUsersRequest{}).All() {
+	request := &usersv1.ListUsersRequest{Limit: a.Limit, Offset: a.Offset, Cursor: a.Cursor}
+	pages := atrium.Paginate(ctx, a.client().Users.ListUsers, request)
+	for item, err := range pages.All() {
 		if err != nil {
 			return nil, err
 		}
 		ids = append(ids, item.GetUserUuid())
+		if len(ids) == a.Max {
+			break
+		}
 	}
-	return result{"ids": ids}, nil
+	return result{"ids": ids, "cursor": pages.Cursor()}, nil
 }
 
 func updateProfile(ctx context.Context, a *arguments) (any, error) {
 	name := cmp.Or(a.FirstName, "Ada")
 	_, err := a.client().Users.UpdateProfile(ctx, &usersv1.UpdateProfileRequest{FirstName: proto.String(name)})
 	return result{}, err
+}
+
+// hurry tells whether a call that takes too long for its caller is cancelled.
+func hurry(ctx context.Context, a *arguments) (any, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer time.AfterFunc(200*time.Millisecond, cancel).Stop()
+	_, err := a.client().Access.GetMe(ctx, &accessv1.GetMeRequest{})
+	isCanceled := atrium.CodeOf(err) == errorcodes.Canceled && errors.Is(err, context.Canceled)
+	return result{"cancelled": isCanceled}, nil
+}
+
+// watch reads a stream to its end.
+func watch(ctx context.Context, a *arguments) (any, error) {
+	messages, err := a.client().Buyer.WatchInstall(ctx, &marketplacev1.WatchInstallRequest{})
+	if err != nil {
+		return nil, err
+	}
+	defer messages.Close()
+	for messages.Receive() {
+	}
+	return result{}, messages.Err()
 }
 
 // many makes so many calls at once.
@@ -222,6 +254,7 @@ func failure(err error) result {
 var operations = map[string]operation{
 	"login": login, "me": me, "create_key": createKey, "revoke_key": revokeKey, "list_users": listUsers,
 	"invitations": invitations, "members": members, "update_profile": updateProfile, "many": many,
+	"hurry": hurry, "watch": watch,
 	"verify":  verify,
 	"webhook": webhook, "publish": publish, "report": report,
 }

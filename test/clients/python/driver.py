@@ -6,8 +6,10 @@ import asyncio
 import json
 import sys
 import threading
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from itertools import islice
 from typing import Any
 
 from pyqwest import Client, HTTPTransport
@@ -119,18 +121,41 @@ def invitations(args: Args) -> Any:
 
 
 def members(args: Args) -> Any:
-    pages = paginate(client(args).users.list_users, ListUsersRequest())
-    if not ASYNC:
-        return {"ids": [user.user_uuid for user in pages]}
+    """The first `max` members of a list, and where it goes on. `wrapped`: by a function around the call."""
+    atrium, most = client(args), args.get("max", 1_000_000)
+    call = (lambda request: atrium.users.list_users(request)) if args.get("wrapped") else atrium.users.list_users
+    place = {name: args[name] for name in ("limit", "offset", "cursor") if name in args}
+    pages = paginate(call, ListUsersRequest(**place))
 
     async def collect() -> list[str]:
-        return [user.user_uuid async for user in pages]
+        ids: list[str] = []
+        async for user in pages:
+            ids.append(user.user_uuid)
+            if len(ids) == most:
+                break
+        return ids
 
-    return {"ids": done(collect())}
+    ids = done(collect()) if ASYNC else [user.user_uuid for user in islice(pages, most)]
+    return {"ids": ids, "cursor": pages.cursor or ""}
 
 
 def update_profile(args: Args) -> Any:
     done(client(args).users.update_profile(UpdateProfileRequest(first_name=args.get("first_name", "Ada"))))
+    return {}
+
+
+def watch(args: Args) -> Any:
+    """Reads a stream to its end."""
+    messages = client(args).buyer.watch_install(WatchInstallRequest())
+
+    async def read() -> None:
+        async for _install in messages:
+            pass
+
+    if ASYNC:
+        done(read())
+    else:
+        deque(messages, 0)
     return {}
 
 
@@ -237,7 +262,7 @@ def failure(error: Exception) -> Args:
 OPERATIONS = {
     operation.__name__: operation
     for operation in (
-        login, me, hurry, create_key, revoke_key, list_users, invitations, members, update_profile, many,
+        login, me, hurry, create_key, revoke_key, list_users, invitations, members, update_profile, many, watch,
         verify, webhook, publish, report,
     )
 }

@@ -16,7 +16,7 @@ from connectrpc.errors import ConnectError
 from connectrpc.method import MethodInfo
 from connectrpc.request import RequestContext
 
-from ._credentials import Credential
+from ._credentials import Credential, authorization_of
 from ._errors import AtriumError
 from ._policy import policy_of
 from ._retry import wait_before
@@ -62,14 +62,14 @@ class Call:
         if isinstance(token, Awaitable):
             raise TypeError("A credential with a coroutine function needs AsyncAtrium.")
         if token is not None:
-            self._headers["authorization"] = f"Bearer {token}"
+            self._headers["authorization"] = authorization_of(token)
 
     async def present_async(self) -> None:
         token = None if self._credential is None else self._credential.token()
         if token is not None and not isinstance(token, str):
             token = await token
         if token is not None:
-            self._headers["authorization"] = f"Bearer {token}"
+            self._headers["authorization"] = authorization_of(token)
 
     def begin_attempt(self) -> float | None:
         """Seconds that are left, which the service is told too."""
@@ -164,7 +164,7 @@ class Interceptor:
         try:
             yield from messages
         except ConnectError as reason:
-            raise AtriumError.of(reason, {}) from reason
+            raise AtriumError.of(reason, received.headers) from reason
 
 
 def _pass_on_cancellation(error: ConnectError) -> None:
@@ -224,4 +224,4 @@ class AsyncInterceptor:
                 yield message
         except ConnectError as reason:
             _pass_on_cancellation(reason)
-            raise AtriumError.of(reason, {}) from reason
+            raise AtriumError.of(reason, received.headers) from reason

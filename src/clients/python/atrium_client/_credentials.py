@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
@@ -11,6 +12,15 @@ class Credential:
     """What a client presents with its calls."""
 
     token: Callable[[], Token | Awaitable[Token]] = field(repr=False)
+
+
+def authorization_of(token: str) -> str:
+    """The header for a token, without white space around it, such as the end of a file's line."""
+    text = token.strip()
+    if re.fullmatch(r"[ -~\x80-\xff]*", text) is None:
+        # Whoever sends the header would name it in the error.
+        raise ValueError("The token has characters that no header can carry.")
+    return f"Bearer {text}"
 
 
 def bearer(token: str | Callable[[], Token | Awaitable[Token]]) -> Credential:

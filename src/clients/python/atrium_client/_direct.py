@@ -167,7 +167,12 @@ def _message_of(answer: Answer, kind: type[R]) -> R:
         if content_type != "application/json":
             raise ConnectWireError.from_http_status(answer.status).to_exception()
         response = FullResponse(answer.status, HTTPHeaders(), answer.content, HTTPHeaders())
-        raise ConnectWireError.from_response(response).to_exception()
+        try:
+            failure = ConnectWireError.from_response(response).to_exception()
+        except Exception:
+            # JSON of another form than the protocol's, which something before the service may send.
+            failure = ConnectWireError.from_http_status(answer.status).to_exception()
+        raise failure
     if content_type != CONTENT_TYPE:
         raise ConnectError(Code.UNKNOWN, f"invalid content-type: '{content_type}'; expecting '{CONTENT_TYPE}'")
     try:

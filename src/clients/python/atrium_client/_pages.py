@@ -36,18 +36,28 @@ class _Reader(Generic[T]):
             most = limit.GetOptions().Extensions[options_pb2.rules].max
             if most:
                 self.request.limit = int(most)
-        self.by_cursor = "cursor" in fields
-        if self.by_cursor and not self.request.HasField("cursor"):
-            self.request.cursor = ""
+        begins_at_offset = "offset" in fields and self.request.offset > 0
+        self.by_cursor = "cursor" in fields and (self.request.cursor != "" or not begins_at_offset)
+        if self.by_cursor:
+            # An empty one asks for cursors.
+            self.request.cursor = self.request.cursor
         self.cursor: str | None = None
+
+    def items(self, page: Any) -> Iterator[T]:
+        """Those of a page; the cursor leads to that page until the last one is given."""
+        following = getattr(page, "next_cursor", "") or None
+        self.cursor = (self.request.cursor or None) if self.by_cursor and page.data else following
+        for nth, item in enumerate(page.data, 1):
+            if nth == len(page.data):
+                self.cursor = following
+            yield item
 
     def more(self, page: Any) -> bool:
         """Whether there is another page; the request then asks for it."""
         if self.by_cursor:
-            self.cursor = page.next_cursor or None
-            if self.cursor is not None:
-                self.request.cursor = self.cursor
-            return self.cursor is not None
+            if page.next_cursor:
+                self.request.cursor = page.next_cursor
+            return bool(page.next_cursor)
         count = len(page.data)
         size = getattr(page, "limit", 0) or getattr(self.request, "limit", 0) or count
         if count == 0 or count < size or "offset" not in self.request.DESCRIPTOR.fields_by_name:
@@ -71,8 +81,8 @@ class Pages(Generic[T]):
     @property
     def cursor(self) -> str | None:
         """
-        Where the page after the one last fetched begins: pass it as `cursor` in the request to go on later. None before
-        the first page, at the end, and for lists without cursors.
+        Where to go on later: pass it as `cursor` in the request. A loop that is left within a page begins that page
+        again. None before and within the first page, at the end, and for lists without cursors.
         """
         return None if self._reader is None else self._reader.cursor
 
@@ -80,10 +90,18 @@ class Pages(Generic[T]):
         reader = self._reader = _Reader[T](self._request)
         while True:
             page = self._call(reader.request)
-            again = reader.more(page)
-            yield from page.data
-            if not again:
+            yield from reader.items(page)
+            if not reader.more(page):
                 return
+
+
+async def _read_async(call: Callable[[Any], Awaitable[Page[T]]], reader: _Reader[T]) -> AsyncIterator[T]:
+    while True:
+        page = await call(reader.request)
+        for item in reader.items(page):
+            yield item
+        if not reader.more(page):
+            return
 
 
 class AsyncPages(Generic[T]):
@@ -99,15 +117,17 @@ class AsyncPages(Generic[T]):
         """As `Pages.cursor`."""
         return None if self._reader is None else self._reader.cursor
 
-    async def __aiter__(self) -> AsyncIterator[T]:
-        reader = self._reader = _Reader[T](self._request)
-        while True:
-            page = await self._call(reader.request)
-            again = reader.more(page)
-            for item in page.data:
-                yield item
-            if not again:
-                return
+    def __aiter__(self) -> AsyncIterator[T]:
+        self._reader = _Reader[T](self._request)
+        return _read_async(self._call, self._reader)
+
+
+class _EitherPages(Pages[T]):
+    """Of a function that does not tell before it is called whether it returns a page or an awaitable of one."""
+
+    def __aiter__(self) -> AsyncIterator[T]:
+        self._reader = _Reader[T](self._request)
+        return _read_async(cast("Callable[[Any], Awaitable[Page[T]]]", self._call), self._reader)
 
 
 @overload
@@ -123,4 +143,4 @@ def paginate(
     """
     if inspect.iscoroutinefunction(call):
         return AsyncPages(cast("Callable[[Any], Awaitable[Page[T]]]", call), request)
-    return Pages(cast("Callable[[Any], Page[T]]", call), request)
+    return _EitherPages(cast("Callable[[Any], Page[T]]", call), request)

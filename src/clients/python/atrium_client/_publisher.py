@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
+from itertools import count
 from threading import Lock
 from typing import Any, Literal, Protocol
 from urllib.parse import quote
@@ -21,7 +22,9 @@ from ._lru import Lru
 from ._retry import wait_before
 from ._webhooks import WebhookRefusal, verify_delivery, webhooks_of
 
-RETRIES = 4
+# A report is sent again for so long: a restart or a fail-over of the service is over by then. Seconds.
+REPORT = 600.0
+LONGEST_WAIT = 30.0
 TIMEOUT = 10.0
 SEEN = 1_000
 
@@ -151,7 +154,10 @@ class Publisher:
         message: str | None = None,
         cloud_target: CloudTarget | None = None,
     ) -> None:
-        """Reports the outcome of what was accepted before; again until the service takes it. Raises `AtriumError`."""
+        """
+        Reports the outcome of what was accepted before, again for ten minutes while the service is busy or away. Raises
+        `AtriumError` when it was not taken: report it later, or it is lost.
+        """
         outcome = {
             "status": status,
             "endpoint_url": endpoint_url,
@@ -159,13 +165,15 @@ class Publisher:
             "cloud_target": None if cloud_target is None else asdict(cloud_target),
         }
         body = json.dumps({name: value for name, value in outcome.items() if value is not None})
-        for lost in range(RETRIES + 1):
+        ends_at = time.monotonic() + REPORT
+        for lost in count():
             error = self._post(install_id, f"msg_{install_id}_{status}", body)
             if error is None:
                 return
-            repeated = lost < RETRIES and (error.transient or error.status >= 500)
-            wait = wait_before(lost, error.retry_after) if repeated else None
-            if wait is None:
+            left = ends_at - time.monotonic()
+            repeated = error.transient or error.status >= 500
+            wait = wait_before(lost, error.retry_after, left, LONGEST_WAIT) if repeated else None
+            if wait is None or wait > left:
                 raise error
             time.sleep(wait)
 
@@ -202,8 +210,10 @@ def _refusal_of(response: FullResponse) -> AtriumError:
     )
     packed = AnyMessage(type_url=f"type.googleapis.com/{info.DESCRIPTOR.full_name}", value=info.SerializeToString())
     message = problem.get("message") if isinstance(problem, dict) else None
+    # What is no error of the service, such as a page of a proxy, is refused or lost by its status alone.
+    otherwise = Code.INVALID_ARGUMENT if response.status < 500 else Code.UNKNOWN
     return AtriumError(
-        _CODES.get(response.status, Code.UNKNOWN),
+        _CODES.get(response.status, otherwise),
         str(message or f"HTTP {response.status}"),
         [] if code is None else [ErrorDetail(packed)],
         dict(response.headers.items()),

@@ -25,11 +25,16 @@ def retry_after_of(value: str | None, now: float) -> float | None:
     return max(0.0, (at if at.tzinfo else at.replace(tzinfo=timezone.utc)).timestamp() - now)
 
 
-def wait_before(attempt: int, retry_after: float | None) -> float | None:
+def wait_before(
+    attempt: int,
+    retry_after: float | None,
+    longest_asked: float = LONGEST_ASKED_WAIT,
+    longest: float = LONGEST_WAIT,
+) -> float | None:
     """
-    Seconds before the next attempt: full jitter, and at least as long as the service asked. None when it asked for too
-    long.
+    Seconds before the next attempt: full jitter up to `longest`, and at least as long as the service asked. None when
+    it asked for more than `longest_asked`.
     """
-    if retry_after is not None and retry_after > LONGEST_ASKED_WAIT:
+    if retry_after is not None and retry_after > longest_asked:
         return None
-    return (retry_after or 0.0) + random.uniform(0, min(LONGEST_WAIT, FIRST_WAIT * 2**attempt))
+    return (retry_after or 0.0) + random.uniform(0, min(longest, FIRST_WAIT * 2 ** min(attempt, 10)))

@@ -20,6 +20,8 @@ from ._refusals import TokenRefusal
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _BEARER = re.compile(r"Bearer +([^\s]+)", re.IGNORECASE)
+# What a key or an automation token may consist of; the service is not asked about anything else.
+_OPAQUE = re.compile(r"[!-~]{1,1000}")
 MAX_TOKEN_LENGTH = 16_384
 MAX_TOKENS = 10_000
 # A token is verified again after this time, so that one of a key that was withdrawn ends with its key set. Seconds.
@@ -84,7 +86,7 @@ class Verifier:
                 keys are accepted too.
         """
         self._issuer = issuer
-        self._orgs = None if orgs is None else frozenset(org.lower() for org in orgs)
+        self._orgs = None if orgs is None else frozenset(org.lower() for org in _names("orgs", orgs))
         self._max_age = max_age
         self._introspect = introspect
         address = (base_url or issuer).rstrip("/")
@@ -101,6 +103,8 @@ class Verifier:
     def introspect(self, token: str) -> Caller:
         """Verifies, and asks the service now whatever the options say. Raises `TokenRefusal`."""
         base = self._offline(token) if token.count(".") == 2 else None
+        if base is None and _OPAQUE.fullmatch(token) is None:
+            raise TokenRefusal("unauthorized", "The credential is none of the service.")
         try:
             me = self._service.access.get_me(
                 access_pb2.GetMeRequest(), headers={"authorization": f"Bearer {token}"}
@@ -180,6 +184,9 @@ class Verifier:
             claims = jwt.decode(token, options={"verify_signature": False})
         except (jwt.PyJWTError, ValueError) as error:
             raise TokenRefusal("unauthorized", "The token is not a JWT.") from error
+        if "crit" in header:
+            # No extension is known here: one must not be passed over (RFC 7515 §4.1.11).
+            raise TokenRefusal("unauthorized", "The token is not valid.")
         if header.get("typ") != "at+jwt":
             raise TokenRefusal("unauthorized", "The token is not an access token.")
         if claims.get("iss") != self._issuer:
@@ -205,13 +212,21 @@ def require(
     # Decisions 2.5: the power of a key is its scopes within the present power of its maker.
     is_key = caller.principal is not None and caller.principal[0] == "api_key"
     is_narrow = is_key and "admin" not in (caller.scopes or ())
-    lacks_role = roles is not None and (is_narrow or not set(roles) & set(caller.roles))
-    lacks_feature = not caller.platform_admin and not set(entitlements) <= set(caller.entitlements)
+    one_of = None if roles is None else _names("roles", roles)
+    lacks_role = one_of is not None and (is_narrow or not one_of & set(caller.roles))
+    lacks_feature = not _names("entitlements", entitlements) <= set(caller.entitlements) and not caller.platform_admin
     if lacks_role or lacks_feature:
         raise TokenRefusal("forbidden", "The token does not grant this.")
     if elevated and not caller.elevated:
         raise TokenRefusal("step_up_required", "This needs a step-up; verify it and send the elevated token.")
     return caller
+
+
+def _names(what: str, given: Collection[str]) -> set[str]:
+    """A text is a collection too, of its characters, which nobody means."""
+    if isinstance(given, str):
+        raise TypeError(f"{what} must be a collection of names: pass [{given!r}].")
+    return set(given)
 
 
 def _strings(value: Any) -> tuple[str, ...]:

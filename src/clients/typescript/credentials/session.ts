@@ -104,7 +104,8 @@ export function session(options: SessionOptions = {}): Session {
       return tokens;
     } catch (reason) {
       const error = AtriumError.from(reason);
-      if (error.code !== Code.Unauthenticated) throw error;
+      // Without a status it is not the service that refused, but something before it.
+      if (error.code !== Code.Unauthenticated || error.status === 0) throw error;
       const meanwhile = await read();
       if (began !== generation || meanwhile?.accessToken !== present?.accessToken) return meanwhile;
       refused = true;

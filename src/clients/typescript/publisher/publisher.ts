@@ -1,5 +1,5 @@
 import { Lru } from "../lru.ts";
-import { verifyDelivery, WebhookRefusal } from "../webhooks/verify.ts";
+import { checkSecrets, verifyDelivery, WebhookRefusal } from "../webhooks/verify.ts";
 import { postReport } from "./report.ts";
 import type { GivenAnswer, InstallNotice, InstallReport, Provisioned, ProvisionRequest } from "./types.ts";
 import type { PublisherOptions, SeenMessages } from "./types.ts";
@@ -19,9 +19,11 @@ export interface Publisher {
 /**
  * Verifies what the service sends and calls the handler of each type. What a handler throws becomes a 500, and the
  * service sends the message again.
+ * @throws TypeError when there is no secret, or one that is empty or not base64
  */
 export function createPublisher(options: PublisherOptions): Publisher {
   const { on } = options;
+  checkSecrets(options.secret);
   const secrets = typeof options.secret === "string" ? [options.secret] : options.secret;
   const seen = options.seen ?? memory();
   /** Messages that are being handled: one that comes again meanwhile waits for the same answer. */

@@ -63,7 +63,7 @@ async function post(
         "content-type": "application/json",
         "webhook-id": id,
         "webhook-timestamp": String(Math.floor(at.getTime() / 1_000)),
-        "webhook-signature": new Webhook(secret).sign(id, at, body),
+        "webhook-signature": new Webhook(secret.trim()).sign(id, at, body),
       },
       body,
     });

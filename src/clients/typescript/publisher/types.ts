@@ -68,7 +68,7 @@ export interface PublisherOptions {
     /** Nothing: it is over. `accepted`: `report` tells when. */
     deprovision(
       notice: InstallNotice,
-    ): undefined | { status: "accepted" } | Promise<undefined | { status: "accepted" }>;
+    ): void | undefined | { status: "accepted" } | Promise<void | undefined | { status: "accepted" }>;
     suspend?(notice: InstallNotice): void | Promise<void>;
     resume?(notice: InstallNotice): void | Promise<void>;
   };

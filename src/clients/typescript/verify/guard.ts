@@ -13,7 +13,10 @@ import type { Verifier } from "./verifier.ts";
 export interface Requirements {
   /** One of these roles. */
   roles?: readonly string[];
-  /** All of these features, such as `sso` or `app:<slug>`; platform admins have every one. */
+  /**
+   * All of these features, such as `sso` or `app:<slug>`; platform admins have every one. The service is asked about
+   * what a token lacks that had no room for all.
+   */
   entitlements?: readonly string[];
   /** A step-up. */
   elevated?: boolean;
@@ -66,12 +69,14 @@ const CONNECT_CODES: Readonly<Record<RefusalCode, Code>> = {
 
 /** Demands a token, and what else is required; responds as the service itself does. */
 export function guard(verifier: Verifier, requirements: Requirements = {}): Guard {
-  const { appAdmin } = requirements;
+  const { appAdmin, entitlements = [] } = requirements;
 
   async function check(authorization: string | null | undefined): Promise<Caller> {
     const token = /^Bearer +([^\s]+)$/iu.exec(authorization ?? "")?.[1];
     if (token === undefined) throw unauthorized("A token is required; send it as Authorization: Bearer.");
-    const caller = await (appAdmin === undefined ? verifier.verify(token) : verifier.introspect(token));
+    let caller = await (appAdmin === undefined ? verifier.verify(token) : verifier.introspect(token));
+    // The token did not have room for all: only the service knows the rest.
+    if (isCut(caller) && lacksFeature(caller, entitlements)) caller = await verifier.introspect(token);
     demand(caller, requirements);
     return caller;
   }
@@ -126,6 +131,15 @@ function connectErrorOf(refusal: TokenRefusal): ConnectError {
   return new ConnectError(message, CONNECT_CODES[errorCode], headers, [{ desc: ErrorInfoSchema, value }], refusal);
 }
 
+/** Whether a token, which is all that is known of its caller, has only some of their entitlements. */
+function isCut({ claims: { truncated }, scopes }: Caller): boolean {
+  return scopes === undefined && Array.isArray(truncated) && truncated.includes("entitlements");
+}
+
+function lacksFeature(caller: Caller, entitlements: readonly string[]): boolean {
+  return !caller.platformAdmin && !entitlements.every((feature) => caller.entitlements.includes(feature));
+}
+
 /** @throws {forbidden} @throws {step_up_required} */
 function demand(caller: Caller, { roles, entitlements = [], elevated, appAdmin }: Requirements): void {
   // Decisions 2.5: the power of a key is its scopes within the present power of its maker.
@@ -133,7 +147,7 @@ function demand(caller: Caller, { roles, entitlements = [], elevated, appAdmin }
   const lacking =
     (isNarrow && (roles !== undefined || appAdmin !== undefined)) ||
     (roles !== undefined && !roles.some((role) => caller.roles.includes(role))) ||
-    (!caller.platformAdmin && !entitlements.every((feature) => caller.entitlements.includes(feature))) ||
+    lacksFeature(caller, entitlements) ||
     (appAdmin !== undefined && !caller.platformAdmin && !caller.appAdmin.includes(appAdmin.toLowerCase()));
   if (lacking) throw new TokenRefusal("forbidden", "The token does not grant this.");
   if (elevated === true && !caller.elevated)

@@ -78,7 +78,7 @@ export function createOffline({ issuer, orgs, maxAgeMs }: OfflineRules, keys: Ke
 
   /** Until when the claims of a token hold. */
   function endOf({ exp, iat, nbf, jti, sub }: Claims, nowMs: number): number {
-    if (!isNumber(exp) || !isNumber(iat) || jti === undefined || sub === undefined)
+    if (!isNumber(exp) || !isNumber(iat) || typeof jti !== "string" || typeof sub !== "string")
       throw unauthorized("The token lacks a claim.");
     if (nowMs >= exp * 1_000) {
       const seconds = Math.round(nowMs / 1_000 - exp);

@@ -5,6 +5,9 @@ import { createOffline } from "./offline.ts";
 import { createOnline } from "./online.ts";
 import { unauthorized } from "./refusal.ts";
 
+/** What a key or an automation token may consist of; the service is not asked about anything else. */
+const OPAQUE = /^[!-~]{1,1000}$/u;
+
 /** Options of {@link createVerifier}. */
 export interface VerifierOptions {
   /** `SERVICE_BASE_URL` of the service: the `iss` of its tokens. */
@@ -48,6 +51,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
   async function ask(token: string, cached: boolean): Promise<Caller> {
     const isJwt = token.split(".").length === 3;
     const base = isJwt ? await offline(token) : undefined;
+    if (base === undefined && !OPAQUE.test(token)) throw unauthorized("The credential is none of the service.");
     const present = await online(token, { cached });
     if (orgs?.has(present.orgUuid) === false)
       throw unauthorized("The credential is of an organization that is not served here.");
