@@ -1,4 +1,31 @@
 import { Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from "@temporalio/client";
+import type { ConnectionOptions } from "@temporalio/client";
+
+type Interceptor = NonNullable<ConnectionOptions["interceptors"]>[number];
+
+/** gRPC's CANCELLED, which is not retried. */
+const CANCELLED = 1;
+
+/**
+ * Cancels an attempt that begins after the connection was closed. The retry interceptor makes attempts in timers, where
+ * what a closed channel throws would end the process.
+ */
+const cancelWhenClosed: Interceptor = (options, nextCall) => {
+  try {
+    return nextCall(options) as ReturnType<Interceptor>;
+  } catch (error) {
+    const nothing = (): void => undefined;
+    const cancelled: Pick<ReturnType<Interceptor>, "start" | "sendMessage" | "halfClose" | "cancelWithStatus"> = {
+      start(metadata, listener) {
+        listener?.onReceiveStatus?.({ code: CANCELLED, details: (error as Error).message, metadata });
+      },
+      sendMessage: nothing,
+      halfClose: nothing,
+      cancelWithStatus: nothing,
+    };
+    return cancelled as ReturnType<Interceptor>;
+  }
+};
 
 /** Address of a Temporal server and how to connect to it. */
 export interface TemporalTarget {
@@ -47,6 +74,6 @@ export function lazyConnection(target: TemporalTarget): Connection {
       "grpc.min_reconnect_backoff_ms": 100,
       "grpc.max_reconnect_backoff_ms": 2000,
     },
-    interceptors: [makeGrpcRetryInterceptor(defaultGrpcRetryOptions({ maxAttempts: 3 }))],
+    interceptors: [makeGrpcRetryInterceptor(defaultGrpcRetryOptions({ maxAttempts: 3 })), cancelWhenClosed],
   });
 }
