@@ -4,6 +4,7 @@ import { elapsed } from "../platform/clock.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { OpenDatabase } from "../platform/db/index.ts";
 import type { TemporalClient } from "../platform/temporal/client.ts";
+import { NOT_CONNECTED } from "../worker/worker.ts";
 import type { TemporalWorker } from "../worker/worker.ts";
 
 /** Sources of {@link createReadiness}. */
@@ -22,7 +23,7 @@ const CACHED_MS = 1_000;
 /** A worker takes no work while its server is away, although it goes on asking for some. */
 function workerHealth(worker: Pick<TemporalWorker, "health">, temporal: string): string {
   const own = worker.health();
-  return own === "ok" && temporal !== "ok" ? `Temporal is ${temporal}` : own;
+  return (own === "ok" || own === NOT_CONNECTED) && temporal !== "ok" ? `Temporal is ${temporal}` : own;
 }
 
 /** Asks database and Temporal how they are, at most once a second however many ask. */

@@ -1,4 +1,4 @@
-import { NativeConnection, Runtime, Worker } from "@temporalio/worker";
+import { NativeConnection, Runtime, TransportError, Worker } from "@temporalio/worker";
 import type { ActivityInterceptorsFactory, NativeConnectionOptions } from "@temporalio/worker";
 import type { Clock } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";
@@ -32,9 +32,15 @@ export interface TemporalWorker {
 
 const RECONNECT_MS = 1_000;
 
+/** {@link TemporalWorker.health} of a worker for want of its server. */
+export const NOT_CONNECTED = "not connected";
+
 let runtimeInstalled = false;
 
-/** Installs the SDK's runtime, of which a process has one: it logs to the log of the first worker. */
+/**
+ * Installs the SDK's runtime, of which a process has one: it logs to the log of the first worker. Its native part would
+ * print coloured text between the JSON lines, one for each retry of each poll while the server is away.
+ */
 function installRuntime(log: Log): void {
   if (runtimeInstalled) return;
   runtimeInstalled = true;
@@ -48,6 +54,7 @@ function installRuntime(log: Log): void {
       warn: (message, meta) => log.debug({ ...meta }, message),
       error: (message, meta) => log.warn({ ...meta }, message),
     },
+    telemetryOptions: { logging: { filter: { core: "WARN", other: "ERROR" }, forward: {} } },
     shutdownSignals: [],
   });
 }
@@ -113,7 +120,7 @@ export function createTemporalWorker(options: TemporalWorkerOptions): TemporalWo
       loggedReason = "";
       await worker.run();
     } finally {
-      health = "not connected";
+      health = NOT_CONNECTED;
       worker = undefined;
       await connection
         .close()
@@ -123,11 +130,13 @@ export function createTemporalWorker(options: TemporalWorkerOptions): TemporalWo
 
   /** Records why the worker cannot work; a reason that persists is logged once. */
   function recordFailure(error: unknown): void {
-    health = error instanceof Error ? (error.message.split("\n")[0] ?? "failed") : "failed";
+    const reason = error instanceof Error ? (error.message.split("\n")[0] ?? "failed") : "failed";
+    // The text of a transport error is the SDK's view of its memory; the health of Temporal says it in words.
+    health = error instanceof TransportError ? NOT_CONNECTED : reason;
     failures.count++;
     failures.lastAt = options.clock.now();
-    if (health === loggedReason) return;
-    loggedReason = health;
+    if (reason === loggedReason) return;
+    loggedReason = reason;
     log.warn({ err: error }, "The Temporal worker cannot work and retries");
   }
 
