@@ -166,9 +166,11 @@ async function startAll(
   ownUrl = address;
   if (mutualTls !== undefined) say(mutualTlsLine(config, mutualTls));
   say(address === undefined ? "The worker is running" : `Ready on ${config.baseUrlGiven ? config.baseUrl : address}`);
-  if (bootstrapped && config.development && secrets.bootstrap !== undefined) {
+  if (bootstrapped && secrets.bootstrap !== undefined) {
     const { org, email, password } = secrets.bootstrap;
-    say(`First login (shown once): ${email} with password ${password} (organization ${org})`);
+    // Logs are kept: production's have neither the password, which is the operator's own, nor the address.
+    if (config.development) say(`First login (shown once): ${email} with password ${password} (organization ${org})`);
+    else say(`Created the first organization, ${org}, and its owner; remove SERVICE_BOOTSTRAP_PASSWORD`);
   }
   return undefined;
 }

@@ -45,7 +45,8 @@ export async function checkInstanceKey({ database, clock, sealer, opensStored }:
   if (isRight) return;
   throw new StartError(
     "SERVICE_INSTANCE_KEY is not the key that the secrets in this database are sealed with. " +
-      "Set the key of the first start (development keeps it in secrets/instance-key of its data folder).",
+      "Set the key of the first start, or of the last complete rotation; during a rotation, set the previous key as " +
+      "SERVICE_INSTANCE_KEY_PREVIOUS too. Development keeps its key in secrets/instance-key of its data folder.",
   );
 }
 

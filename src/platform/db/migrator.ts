@@ -109,7 +109,7 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
     await ensureAppRole(client, options.appUrl === undefined ? undefined : parseIntoClientConfig(options.appUrl).user);
     const ran = await withBlockersTold(client, say, () => runAll(options));
     await client.query(grantRead(migrationTable));
-    if (ran.length > 0) options.log.info({ migrations: ran }, "migrations have run");
+    if (ran.length > 0) options.log.debug({ migrations: ran }, "migrations have run");
     return ran;
   } finally {
     // The end of the connection releases the lock.
