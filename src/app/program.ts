@@ -1,6 +1,7 @@
 import { isIPv6 } from "node:net";
 import type { AddressInfo } from "node:net";
 import { DOMAINS } from "../domains/order.ts";
+import { createHealthLog } from "./health-log.ts";
 import { composeObservation } from "./observation.ts";
 import { createReadiness } from "./readiness.ts";
 import { composeServer } from "./server.ts";
@@ -178,6 +179,7 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
     work,
     readiness: async () => ({ ...(await readiness()), ...(isStopping && { status: "draining" }) }),
   });
+  const healthLog = createHealthLog({ database, temporal, clock, log });
   let unlisten = (): void => undefined;
   const stopWorking = (graceMs: number): Promise<unknown> =>
     Promise.all([...pollers.map((poller) => poller.drain(graceMs)), worker.stop()]);
@@ -232,6 +234,7 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
         worker.start();
       }
       await server?.listen();
+      healthLog.start();
       return {
         address: server === undefined ? undefined : urlOf(server, config),
         ...(await mutualTls()),
@@ -241,6 +244,7 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
     calls: metrics.calls,
     async stop(graceMs) {
       isStopping = true;
+      healthLog.stop();
       unlisten();
       // Background work ends beside the requests, in the same time. What the last requests emit stays in the outbox.
       await Promise.all([server?.close(graceMs), works ? stopWorking(Math.max(1_000, graceMs - LAST_MS)) : undefined]);

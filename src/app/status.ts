@@ -90,7 +90,7 @@ export async function readStatus(
   try {
     const [ready, workflows] = await Promise.all([database.ready(), temporal.health()]);
     const reachable = [
-      line("database", ready.database),
+      line("database", ready.reason === undefined ? ready.database : `${ready.database}: ${ready.reason}`),
       line("migrations", ready.migrations),
       line("temporal", workflows),
     ];

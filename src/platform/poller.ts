@@ -1,4 +1,5 @@
 import type { Clock } from "./clock.ts";
+import { isExhausted } from "./db/failure.ts";
 import { ServiceError } from "./errors.ts";
 import type { Log } from "./log.ts";
 import type { Random } from "./random.ts";
@@ -137,8 +138,8 @@ export function createPoller({ clock, random, log }: PollerDeps, options: Poller
   function fail(error: unknown, { aborted }: AbortSignal): void {
     stats.failures++;
     consecutiveFailures++;
-    // The loss of a server is logged where its connections are made, and `/readyz` reports it.
-    const isAway = error instanceof ServiceError && error.status === 503;
+    // The loss of a server is logged once for the process, and `/readyz` reports it.
+    const isAway = error instanceof ServiceError && error.status === 503 && !isExhausted(error);
     const isNews = !isWarned && !isAway && !aborted;
     isWarned ||= isNews;
     log[isNews ? "warn" : "debug"]({ err: error, poller: name }, "A poller failed and retries");

@@ -78,7 +78,8 @@ describe("A database that is away", () => {
       expect([status, retryAfter], name).toEqual([503, 1]);
       expect(ms, name).toBeLessThan(10_000);
     }
-    expect(await database.ready()).toEqual({ database: "unreachable", migrations: "unknown" });
+    const reason = `connect ECONNREFUSED 127.0.0.1:${link.port}`;
+    expect(await database.ready()).toEqual({ database: "unreachable", migrations: "unknown", reason });
     await link.restore();
     // Nothing has to be waited for but the new connections, which on a busy machine may take longer than the pool
     // waits.

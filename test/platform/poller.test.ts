@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { mapFailure } from "../../src/platform/db/index.ts";
 import { createMetrics } from "../../src/platform/metrics.ts";
 import { exportPollers } from "../../src/platform/poller-metrics.ts";
 import { createPoller } from "../../src/platform/poller.ts";
@@ -153,6 +154,21 @@ it("a poller logs the first of several failures and the recovery at a visible le
   });
   await vi.advanceTimersByTimeAsync(5_000);
   expect(lines).toEqual(["warn err poller", "debug err poller", "debug err poller", "info poller failures"]);
+});
+
+it("a poller logs that the disk of the database is full, and not that the database is away", async () => {
+  const failing = async (code: string) => {
+    const { lines } = start({
+      run: () => {
+        throw mapFailure(Object.assign(new Error("failed"), { code }));
+      },
+    });
+    await vi.advanceTimersByTimeAsync(0);
+    return lines;
+  };
+  expect(await failing("53100")).toEqual(["warn err poller"]);
+  expect(await failing("ECONNREFUSED")).toEqual(["debug err poller"]);
+  expect(await failing("53300")).toEqual(["debug err poller"]);
 });
 
 it("work begun by a run occupies a place until it ends, and its end causes a run", async () => {

@@ -81,6 +81,14 @@ export function isAway(error: unknown): boolean {
   return error instanceof ServiceError && error.code === "unavailable" && !TOOK_LONG.has(codeOf(error.cause) ?? "");
 }
 
+/** SQLSTATE codes of a database that responds and cannot work: disk_full, out_of_memory, io_error. */
+const EXHAUSTED = new Set(["53100", "53200", "58030"]);
+
+/** Whether an error for clients comes from a database that responds, so that no probe notices why it fails. */
+export function isExhausted(error: unknown): boolean {
+  return error instanceof ServiceError && EXHAUSTED.has(codeOf(error.cause) ?? "");
+}
+
 /** Whether the same transaction may succeed when it runs again. */
 export function isRetryable(error: unknown): boolean {
   const code = codeOf(error);

@@ -62,6 +62,8 @@ const MAX_NAME = 63;
 export interface Readiness {
   database: string;
   migrations: string;
+  /** Why the database is unreachable, for the log: it may name addresses and roles. */
+  reason?: string;
 }
 
 /** Connections of a pool, and requests that wait for one. */
@@ -217,7 +219,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<OpenDataba
 async function readiness(prepared: Database["prepared"], expected: readonly string[]): Promise<Readiness> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error("no answer")), 1_800);
+    timer = setTimeout(() => reject(new Error("it does not respond")), 1_800);
   });
   try {
     const asked = prepared<{ name: string; isReadOnly: boolean }>(
@@ -237,7 +239,8 @@ async function readiness(prepared: Database["prepared"], expected: readonly stri
     if (cause instanceof DatabaseStartError) return { database: "not in the restricted role", migrations: "unknown" };
     if (isReadOnly(cause)) return { database: "read-only", migrations: "unknown" };
     if (code === "42P01" || code === "22023") return { database: "ok", migrations: "not run" };
-    return { database: "unreachable", migrations: "unknown" };
+    const { message } = (cause ?? error) as Error;
+    return { database: "unreachable", migrations: "unknown", reason: message };
   } finally {
     clearTimeout(timer);
   }
