@@ -102,8 +102,8 @@ function faultOf(request: FuzzRequest, seen: Seen): string | undefined {
       ? "501 of an rpc that is built"
       : undefined;
   if (status === 504) return request.headers["connect-timeout-ms"] === undefined ? "504 without a deadline" : undefined;
-  // No payment provider is configured here.
-  if (status === 503 && text.includes('"provider_not_configured"')) return undefined;
+  // No payment provider is configured here; Connect has the code in its details.
+  if (status === 503 && /"provider_not_configured"/iu.test(text)) return undefined;
   if (status === 503) return queued.has(request.rpc.name) && seen.retryAfter !== undefined ? undefined : "503";
   if (status >= 500 || status < 200) return String(status);
   const printed = type.includes("json") && request.method !== "HEAD" && text !== "";

@@ -44,6 +44,8 @@ const OVERTAKEN = "AT409";
 const RETRYABLE = new Set(["40001", "40P01", OVERTAKEN]);
 /** A text contains NUL, which PostgreSQL cannot store. JSON with NUL is refused before; binary messages can have it. */
 const UNSTORABLE = new Set(["22021", "22P05"]);
+/** program_limit_exceeded: a key of an index or a row would be larger than PostgreSQL stores. */
+const TOO_LARGE = "54000";
 
 /** Raised by the SQL functions that reauthorize callers. */
 const UNAUTHORIZED = "AT401";
@@ -110,7 +112,7 @@ export function isRefused(error: unknown): boolean {
 
 /**
  * Maps an error to the one for clients: `unauthorized` when reauthorization failed, `unavailable` for an unavailable
- * database, `bad_request` for text that cannot be stored. Returns every other error unchanged.
+ * database, `bad_request` for what cannot be stored. Returns every other error unchanged.
  */
 export function mapFailure(error: unknown): unknown {
   if (error instanceof ServiceError) return error;
@@ -119,6 +121,8 @@ export function mapFailure(error: unknown): unknown {
     return errors.unavailable({ retryAfter: 1, cause: error });
   if (UNSTORABLE.has(codeOf(error) ?? ""))
     return errors.badRequest({ message: "A text holds a NUL character.", cause: error });
+  if (codeOf(error) === TOO_LARGE)
+    return errors.badRequest({ message: "A value is too large to be stored.", cause: error });
   return error;
 }
 
