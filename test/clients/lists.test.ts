@@ -2,8 +2,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { paginate } from "../../src/clients/typescript/index.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
-import { runSql } from "../support/postgres.ts";
-import { signedIn } from "./support.ts";
+import { addMembers, signedIn } from "./support.ts";
 
 const MEMBERS = 30;
 
@@ -13,16 +12,7 @@ beforeAll(async () => {
   app = await startApp({ env: { SERVICE_RATE_LIMITS: "off" } });
   const { atrium } = await signedIn(app);
   orgUuid = (await atrium.access.getMe({})).orgUuid ?? "";
-  await runSql(
-    app.databaseUrl,
-    `with made as (
-       insert into people (uuid, email, email_key, created_at, updated_at)
-       select gen_random_uuid(), 'p' || n || '@some.test', 'p' || n || '@some.test', now(), now()
-       from generate_series(2, $2::int) n returning uuid, email_key, created_at)
-     insert into memberships (org_uuid, user_uuid, role_id, email_key, created_at, updated_at)
-     select $1, uuid, 3, email_key, created_at, created_at from made`,
-    [orgUuid, MEMBERS],
-  );
+  await addMembers(app, orgUuid, MEMBERS);
 });
 afterAll(() => app.close());
 

@@ -5,9 +5,8 @@ import type { Client } from "../../src/clients/typescript/index.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
-import { runSql } from "../support/postgres.ts";
 import { languages } from "./driver.ts";
-import { countingFetch, signedIn } from "./support.ts";
+import { addMembers, countingFetch, signedIn } from "./support.ts";
 
 /** More than lists by offset reach. */
 const MEMBERS = 25_000;
@@ -20,17 +19,7 @@ beforeAll(async () => {
   app = await startApp({ env: { SERVICE_RATE_LIMITS: "off" }, clock: systemClock });
   token = await app.login();
   const { org_uuid: orgUuid } = (await app.call("GET", "/api/auth/me", { token })).body;
-  await runSql(
-    app.databaseUrl,
-    `with made as (
-       insert into people (uuid, email, email_key, created_at, updated_at)
-       select gen_random_uuid(), 'p' || n || '@many.test', 'p' || n || '@many.test', made, made
-       from (select n, now() - n / 10 * interval '1 second' as made
-         from generate_series(2, $2::int) n) as numbers returning uuid, email_key, created_at)
-     insert into memberships (org_uuid, user_uuid, role_id, email_key, created_at, updated_at)
-     select $1, uuid, 3, email_key, created_at, created_at from made`,
-    [orgUuid, MEMBERS],
-  );
+  await addMembers(app, orgUuid, MEMBERS, 10);
 });
 afterAll(() => app.close());
 

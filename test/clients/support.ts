@@ -8,6 +8,7 @@ import type {
   Tokens,
 } from "../../src/clients/typescript/index.ts";
 import type { TestApp } from "../support/app.ts";
+import { runSql } from "../support/postgres.ts";
 
 /** A `fetch` that counts the calls of each rpc by its name, and may fail instead of passing one on. */
 export interface CountingFetch {
@@ -79,4 +80,21 @@ export function openStore(): SessionStore & { tokens: Tokens | undefined } {
 /** Makes the access token look expired to the client. */
 export function expire(store: { tokens: Tokens | undefined }): void {
   if (store.tokens !== undefined) store.tokens = { ...store.tokens, expiresAtMs: Date.now() - 1 };
+}
+
+/**
+ * Adds members to an organization of one until it has `total`, of which `tied` each have been members for as long.
+ */
+export async function addMembers({ databaseUrl }: TestApp, orgUuid: string, total: number, tied = total + 1) {
+  await runSql(
+    databaseUrl,
+    `with made as (
+       insert into people (uuid, email, email_key, created_at, updated_at)
+       select gen_random_uuid(), 'p' || n || '@many.test', 'p' || n || '@many.test', made, made
+       from (select n, now() - n / $3::int * interval '1 second' as made
+         from generate_series(2, $2::int) n) as numbers returning uuid, email_key, created_at)
+     insert into memberships (org_uuid, user_uuid, role_id, email_key, created_at, updated_at)
+     select $1, uuid, 3, email_key, created_at, created_at from made`,
+    [orgUuid, total, tied],
+  );
 }

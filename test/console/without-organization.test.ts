@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import type { Page } from "playwright-core";
 import { testClock } from "../support/clock.ts";
 import { runSql } from "../support/postgres.ts";
 import { doors, publicUrl } from "./at-doors.ts";
@@ -12,14 +13,19 @@ describeInBrowser("somebody who belongs to no organization", () => {
   const here = surroundings(env, "all", undefined, clock);
   const { heading, mailed } = doors(here);
 
-  it("is offered what the service lets them do, and told of another way where it does not", async () => {
-    const email = `${crypto.randomUUID()}@people.test`;
+  async function signedInByMail(email: string): Promise<Page> {
     const page = await here.open("/sign-in");
     await page.getByLabel("Email", { exact: true }).fill(email);
     await page.getByRole("button", { name: "Email me a link" }).click();
     await page.goto(here.url + (await mailed(email, "/magic-link")));
     await page.getByRole("button", { name: "Sign in" }).click();
     await heading(page, "Overview");
+    return page;
+  }
+
+  it("is offered what the service lets them do, and told of another way where it does not", async () => {
+    const email = `${crypto.randomUUID()}@people.test`;
+    const page = await signedInByMail(email);
 
     await visit(page, "me/sessions");
     await page.getByText("Without an organization you end your other sessions by a new password.").waitFor();
@@ -63,12 +69,7 @@ describeInBrowser("somebody who belongs to no organization", () => {
        select o.uuid, made.uuid, 3, now(), now() from made, organizations o where o.name = $2`,
       [email, here.app.owner.org],
     );
-    const page = await here.open("/sign-in");
-    await page.getByLabel("Email", { exact: true }).fill(email);
-    await page.getByRole("button", { name: "Email me a link" }).click();
-    await page.goto(here.url + (await mailed(email, "/magic-link")));
-    await page.getByRole("button", { name: "Sign in" }).click();
-    await heading(page, "Overview");
+    const page = await signedInByMail(email);
     await visit(page, "me/security");
     await page.getByText("You have no password.", { exact: false }).waitFor();
     clock.advance(16 * MINUTE_MS);
