@@ -107,7 +107,7 @@ func (v *Verifier) Introspect(ctx context.Context, token string) (*Caller, error
 		}
 		base = known
 	} else if !opaquePattern.MatchString(token) {
-		return nil, unauthorized("The credential is none of the service.", nil)
+		return nil, unauthorized("This is not a credential of the service.", nil)
 	}
 	// A token in the headers of the call takes precedence over credentials of the client, which has none here.
 	ctx, call := connect.NewClientContext(ctx)

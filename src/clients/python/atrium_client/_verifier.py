@@ -104,7 +104,7 @@ class Verifier:
         """Verifies, and asks the service now whatever the options say. Raises `TokenRefusal`."""
         base = self._offline(token) if token.count(".") == 2 else None
         if base is None and _OPAQUE.fullmatch(token) is None:
-            raise TokenRefusal("unauthorized", "The credential is none of the service.")
+            raise TokenRefusal("unauthorized", "This is not a credential of the service.")
         try:
             me = self._service.access.get_me(
                 access_pb2.GetMeRequest(), headers={"authorization": f"Bearer {token}"}

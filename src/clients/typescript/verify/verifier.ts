@@ -51,7 +51,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
   async function ask(token: string, cached: boolean): Promise<Caller> {
     const isJwt = token.split(".").length === 3;
     const base = isJwt ? await offline(token) : undefined;
-    if (base === undefined && !OPAQUE.test(token)) throw unauthorized("The credential is none of the service.");
+    if (base === undefined && !OPAQUE.test(token)) throw unauthorized("This is not a credential of the service.");
     const present = await online(token, { cached });
     if (orgs?.has(present.orgUuid) === false)
       throw unauthorized("The credential is of an organization that is not served here.");

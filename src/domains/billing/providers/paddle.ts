@@ -102,7 +102,7 @@ export function createPaddle({ apiKey, webhookSecret, apiBase }: Provider): Paym
     // Paddle stores a method when it is paid with; what is attached here is one that the customer has.
     async attachMethod(customer, token) {
       // The SDK puts the id into the path as it is: another text would read something else.
-      if (!METHOD_ID.test(token)) throw new MethodDeclined("the id is none of a payment method");
+      if (!METHOD_ID.test(token)) throw new MethodDeclined("the id is not that of a payment method");
       try {
         const { id, card } = await inTime(sdk().paymentMethods.get(customer, token));
         if (card === null) throw new MethodDeclined("the payment method is no card");
