@@ -44,18 +44,19 @@ export function readTls(read: Reader): Config["tls"] {
 /** Uses the names of Temporal's own tools: `_PATH` is the path of a PEM file, `_DATA` its text. */
 export function readTemporalTls(read: Reader): Config["temporal"]["tls"] {
   const pem = (name: string): string | undefined => read.pem(`${name}_PATH`) ?? read.pem(`${name}_DATA`);
-  const set = (name: string): string => (read.text(`${name}_PATH`) === undefined ? `${name}_DATA` : `${name}_PATH`);
-  const isSet = (name: string): boolean => read.text(set(name)) !== undefined;
+  const variableOf = (name: string): string =>
+    read.text(`${name}_PATH`) === undefined ? `${name}_DATA` : `${name}_PATH`;
+  const isSet = (name: string): boolean => read.text(variableOf(name)) !== undefined;
   const ca = pem("TEMPORAL_TLS_SERVER_CA_CERT");
   const cert = pem("TEMPORAL_TLS_CLIENT_CERT");
   const key = pem("TEMPORAL_TLS_CLIENT_KEY");
   const serverName = read.text("TEMPORAL_TLS_SERVER_NAME");
   const on = read.flag("TEMPORAL_TLS", undefined);
-  if (ca !== undefined) checkAuthorities(read, set("TEMPORAL_TLS_SERVER_CA_CERT"), ca);
+  if (ca !== undefined) checkAuthorities(read, variableOf("TEMPORAL_TLS_SERVER_CA_CERT"), ca);
   if (isSet("TEMPORAL_TLS_CLIENT_CERT") !== isSet("TEMPORAL_TLS_CLIENT_KEY"))
     read.problem("TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH belong together");
   if (cert !== undefined && key !== undefined)
-    checkPair(read, [set("TEMPORAL_TLS_CLIENT_CERT"), set("TEMPORAL_TLS_CLIENT_KEY")], cert, key);
+    checkPair(read, [variableOf("TEMPORAL_TLS_CLIENT_CERT"), variableOf("TEMPORAL_TLS_CLIENT_KEY")], cert, key);
   const details = {
     ...(ca !== undefined && { ca }),
     ...(cert !== undefined && { cert }),
