@@ -50,7 +50,7 @@ export interface HeadFacts {
 }
 
 /** Canonical JSON (RFC 8785). */
-export function canonical(value: unknown): string {
+function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
   const object = value as Record<string, unknown>;

@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { CommandError } from "./output.ts";
 
 /** Text of a file, looked up in several folders. @throws {CommandError} when none has it, or it cannot be read */
-export async function readText(path: string, folders: readonly string[]): Promise<string> {
+async function readText(path: string, folders: readonly string[]): Promise<string> {
   for (const folder of folders) {
     try {
       return await readFile(resolve(folder, path), "utf8");

@@ -6,7 +6,7 @@ const NAMED_EXPORTS = /export (type )?\{([^}]*)\} from "([^"]+)";/gu;
 /** The module of an import, an export, or a type that is imported where it stands. */
 const SPECIFIERS = /(?<=\bfrom |\bimport |\bimport\()"([^"]+)"/gu;
 
-export const modulesOf = (text: string): string[] => [...text.matchAll(SPECIFIERS)].map(([, module = ""]) => module);
+const modulesOf = (text: string): string[] => [...text.matchAll(SPECIFIERS)].map(([, module = ""]) => module);
 
 /**
  * Leaves out of the declarations of a generated module what says nothing of the contract: from which element of the

@@ -54,7 +54,7 @@ const MAX_CAUSE_DEPTH = 5;
  * An error as it is logged: name, message, stack, causes, and members with plain values. Objects that drivers attach to
  * their errors (a connection, its queries and their values) are left out.
  */
-export function describeError(error: unknown, depth = 0): unknown {
+function describeError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return error;
   const plain = Object.entries(error).filter(([, value]) => ["string", "number", "boolean"].includes(typeof value));
   const { cause } = error;

@@ -25,7 +25,7 @@ function mailHtml(mail: KeptMail, open: boolean): string {
 }
 
 /** Renders the page at `/dev/mailbox`: each mail as a mail program shows it, newest first. */
-export function mailboxPage(mails: readonly KeptMail[]): string {
+function mailboxPage(mails: readonly KeptMail[]): string {
   const list =
     mails.length === 0
       ? `<p class="empty">No mail yet. Mails, such as magic links, appear here.</p>`
@@ -36,7 +36,7 @@ ${list}</main></body></html>`;
 }
 
 /** Renders `/dev/mailbox.json`: `to, subject, text, html, at`, newest first. */
-export function mailboxJson(mails: readonly KeptMail[]): string {
+function mailboxJson(mails: readonly KeptMail[]): string {
   return JSON.stringify(
     mails.map(({ to, subject, text, html, at }) => ({ to, subject, text, html, at: at.toISOString() })),
   );

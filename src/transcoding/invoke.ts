@@ -25,7 +25,7 @@ export type InvokeUnary = (message: Message, context: RestContext) => Message | 
 export type InvokeStream = (message: Message, context: RestContext) => AsyncIterable<Message>;
 
 /** The implementation of an rpc; one that is absent refuses with `unimplemented`. */
-export function implementationOf(entry: ServiceEntry, method: DescMethod): (...args: never[]) => unknown {
+function implementationOf(entry: ServiceEntry, method: DescMethod): (...args: never[]) => unknown {
   const found = (entry.implementation as Record<string, unknown>)[method.localName];
   if (typeof found === "function") return found.bind(entry.implementation) as (...args: never[]) => unknown;
   return () => {

@@ -28,7 +28,7 @@ export function isJson(essence: string): boolean {
 }
 
 /** True when `essence` is in the range (`text/csv`, `text/*`, `*`+`/*`). */
-export function inRange(essence: string, range: string): boolean {
+function inRange(essence: string, range: string): boolean {
   if (range === "*/*" || range === essence) return true;
   return range.endsWith("/*") && essence.startsWith(range.slice(0, -1));
 }

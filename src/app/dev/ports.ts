@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { StartError } from "../../platform/start-error.ts";
 
 /** A free port on 127.0.0.1: `wanted` when it is free, else one that the system chooses. */
-export async function freePort(wanted = 0): Promise<number> {
+async function freePort(wanted = 0): Promise<number> {
   const port = await tryListen(wanted);
   return port ?? (await tryListen(0)) ?? Promise.reject(new Error("127.0.0.1 has no free port"));
 }

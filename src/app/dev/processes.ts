@@ -47,7 +47,7 @@ function linkTarget(path: string): string | null {
 }
 
 /** True while the process runs; false for a zombie. */
-export function isRunning(pid: number): boolean {
+function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
   } catch (error) {

@@ -6,7 +6,7 @@ import { auditErrors } from "./errors.ts";
  * Parses an ISO 8601 time.
  * @throws {invalid_date_range} when `text` is no such time
  */
-export function parseTime(text: string): Date {
+function parseTime(text: string): Date {
   const time = parseIsoTime(text);
   if (time === undefined) throw auditErrors.invalidDateRange();
   return time;

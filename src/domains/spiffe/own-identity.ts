@@ -7,7 +7,7 @@ import { errors } from "../../platform/errors.ts";
  * @throws {forbidden} when they are no administrator
  * @throws {step_up_required} when their token is not elevated
  */
-export function demandElevatedAdmin(caller: Caller): void {
+function demandElevatedAdmin(caller: Caller): void {
   if (!caller.isAdmin)
     throw errors.forbidden({ message: "This needs the power admin: ask an owner or admin of the organization." });
   if (!caller.elevated) throw errors.stepUpRequired();

@@ -3,7 +3,7 @@ import { errors } from "../../platform/errors.ts";
 import { NAME } from "./html/index.ts";
 
 /** Maximum size of a template's body and of a variable's value, bytes of UTF-8. */
-export const MAX_BODY_BYTES = 262_144;
+const MAX_BODY_BYTES = 262_144;
 /** Maximum size of a rendered document, bytes of UTF-8. */
 export const MAX_DOCUMENT_BYTES = 5 * 1_048_576;
 /** Maximum number of templates of an organization, and of variables in one scope. */

@@ -5,7 +5,7 @@ import { cut } from "./html/index.ts";
 import type { Pieces } from "./html/index.ts";
 
 /** Maximum number of levels of elements: the conversion to text takes some of the stack for each. */
-export const MAX_LEVELS = 500;
+const MAX_LEVELS = 500;
 
 /** The elements of a template are nested too deeply for a conversion to text. */
 export class TooDeep extends Error {}

@@ -53,7 +53,7 @@ export function checkOf(key: Buffer, random: Pick<Random, "bytes">): Buffer {
 }
 
 /** Whether a key is the one that a check was made with. */
-export function isKeyOf(key: Buffer, check: Buffer): boolean {
+function isKeyOf(key: Buffer, check: Buffer): boolean {
   try {
     return openWith(key, check, CHECK_CONTEXT).toString("utf8") === CHECK;
   } catch {

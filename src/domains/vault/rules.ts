@@ -91,6 +91,6 @@ export function readTags(given: readonly unknown[]): string[] {
 }
 
 /** A validation error of one field. */
-export function invalid(field: string, code: string, message: string) {
+function invalid(field: string, code: string, message: string) {
   return errors.validation({ fields: [{ field, code, message }] });
 }

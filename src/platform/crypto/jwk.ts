@@ -89,14 +89,14 @@ export async function thumbprint(publicKey: KeyObject): Promise<string> {
 }
 
 /** Returns the key as a member of a JWK Set. */
-export function toPublicJwk({ kid, algorithm, publicKey }: VerificationKey): PublicJwk {
+function toPublicJwk({ kid, algorithm, publicKey }: VerificationKey): PublicJwk {
   const jwk = publicKey.export({ format: "jwk" });
   if (algorithm === "ed25519") return { kty: "OKP", crv: "Ed25519", x: member(jwk.x), kid, use: "sig", alg: "EdDSA" };
   return { kty: "RSA", n: member(jwk.n), e: member(jwk.e), kid, use: "sig", alg: "RS256" };
 }
 
 /** SPKI, PEM. */
-export function toPublicPem(publicKey: KeyObject): string {
+function toPublicPem(publicKey: KeyObject): string {
   return publicKey.export({ type: "spki", format: "pem" }).toString();
 }
 

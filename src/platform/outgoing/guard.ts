@@ -73,7 +73,7 @@ export function bareHost(hostname: string): string {
 }
 
 /** Returns the port of a URL. */
-export function portOf(url: URL): number {
+function portOf(url: URL): number {
   return url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port);
 }
 

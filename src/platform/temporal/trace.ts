@@ -6,7 +6,7 @@ import { currentTraceparent, withSpan } from "../tracing.ts";
 /**
  * Header of workflows, signals and activities with the trace (W3C Trace Context). Workflows forward it unread.
  */
-export const traceHeader = "traceparent";
+const traceHeader = "traceparent";
 
 /** Returns the trace in the headers; undefined when it is missing or invalid. */
 export function traceparentOf(headers: Headers): string | undefined {

@@ -79,7 +79,7 @@ export async function verifyOptionalBearer(authenticators: Authenticators, call:
  * Returns the token of `Authorization: Bearer`. Its form is checked by those who verify it.
  * @throws {unauthorized} for any other value of the header
  */
-export function bearerToken(header: string | undefined): string {
+function bearerToken(header: string | undefined): string {
   if (header === undefined || header.length < 8 || header.slice(0, 7).toLowerCase() !== "bearer ")
     throw errors.unauthorized();
   const token = header.slice(7).trim();

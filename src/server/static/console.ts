@@ -70,7 +70,7 @@ const NOT_BUILT = page(
 );
 
 /** Whether a client prefers a page to JSON; a client that accepts anything gets JSON. */
-export function prefersPage(accept: string | undefined): boolean {
+function prefersPage(accept: string | undefined): boolean {
   const quality = (type: string): number => {
     const entry = (accept ?? "").split(",").find((one) => one.trim().split(";")[0]?.trim().toLowerCase() === type);
     return entry === undefined ? -1 : Number(/;\s*q=([\d.]+)/.exec(entry)?.[1] ?? 1);

@@ -20,7 +20,7 @@ function checked(read: ReadScalar): ReadValue {
 }
 
 /** How the value of a field, a list item or a map value is read. */
-export function valueReader(field: DescField, readerOf: ReaderOf): ReadValue {
+function valueReader(field: DescField, readerOf: ReaderOf): ReadValue {
   if (field.enum !== undefined) return checked(enumReader(field.enum));
   if (field.message === undefined) {
     const asString = field.fieldKind !== "map" && "longAsString" in field && field.longAsString;

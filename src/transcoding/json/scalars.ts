@@ -77,7 +77,7 @@ function real(max: number): ReadScalar {
 }
 
 /** Bytes from base64, standard or URL-safe alphabet, padded or not; undefined when it is not that. */
-export function bytesFromBase64(text: string): Uint8Array | undefined {
+function bytesFromBase64(text: string): Uint8Array | undefined {
   if (!base64Text.test(text)) return undefined;
   const pad = text.indexOf("=");
   const length = pad < 0 ? text.length : pad;

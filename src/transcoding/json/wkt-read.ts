@@ -18,7 +18,7 @@ import { hasOwnForm } from "./wkt-write.ts";
 import { durationFromText, timestampFromText } from "./times.ts";
 
 /** A `google.protobuf.Value` of any JSON. */
-export function valueFromNode(node: JsonNode): Value {
+function valueFromNode(node: JsonNode): Value {
   const value = create(ValueSchema);
   if (node === null) value.kind = { case: "nullValue", value: 0 };
   else if (typeof node === "string") value.kind = { case: "stringValue", value: node };
@@ -34,7 +34,7 @@ function listFromNodes(nodes: JsonNode[]): ListValue {
 }
 
 /** A `google.protobuf.Struct` message of a JSON object. */
-export function structFromNode(node: JsonObject): Struct {
+function structFromNode(node: JsonObject): Struct {
   const struct = create(StructSchema);
   node.keys.forEach((key, i) => setOwn(struct.fields, key, valueFromNode(node.values[i] ?? null)));
   return struct;

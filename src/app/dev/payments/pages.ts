@@ -40,7 +40,7 @@ const NAMES = { stripe: "Stripe", paddle: "Paddle" } as const;
 const STRIPE_DIGITS: Readonly<Record<string, number>> = { isk: 2, ugx: 2, mga: 0 };
 
 /** An amount of a provider's units for people. */
-export function money(amount: number, currency: string, provider: Provider): string {
+function money(amount: number, currency: string, provider: Provider): string {
   const digits = (provider === "stripe" ? STRIPE_DIGITS[currency] : undefined) ?? minorDigits(currency) ?? 2;
   const fixed = { minimumFractionDigits: digits, maximumFractionDigits: digits };
   return new Intl.NumberFormat("en", { style: "currency", currency, ...fixed }).format(amount / 10 ** digits);

@@ -37,7 +37,7 @@ export const printStripeSubscription = (subscription: Subscription) => ({
 });
 
 /** An invoice of a subscription's present period. */
-export function printInvoice(subscription: Subscription, id: string, isPaid: boolean) {
+function printInvoice(subscription: Subscription, id: string, isPaid: boolean) {
   const total = totalOf(subscription.checkout);
   return {
     id,

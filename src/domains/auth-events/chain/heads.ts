@@ -66,7 +66,7 @@ export function createHeads({ sealer, keys }: { sealer: Sealer; keys: HeadKeys }
 }
 
 /** The signed members of a stored head. */
-export function factsOf(orgUuid: string | null, head: HeadRow): HeadFacts {
+function factsOf(orgUuid: string | null, head: HeadRow): HeadFacts {
   return { org_uuid: orgUuid, sequence: head.position, hash: head.hash, at: head.at.toISOString() };
 }
 

@@ -2,7 +2,7 @@ import { minorDigits } from "../../../platform/iso-codes.ts";
 import { createLru } from "../../../platform/lru.ts";
 
 /** Highest total of a price, minor units (decisions 10.3). */
-export const MAX_TOTAL = 99_999_999;
+const MAX_TOTAL = 99_999_999;
 
 /** What some seats cost, minor units of the currency. */
 export interface Amounts {

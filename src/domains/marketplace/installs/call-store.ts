@@ -20,7 +20,7 @@ export interface InstallCall {
 }
 
 /** The beginning of a text as the database takes it. */
-export function kept(text: string, most = MAX_BODY): string {
+function kept(text: string, most = MAX_BODY): string {
   return text.replaceAll("\0", "\uFFFD").slice(0, most).toWellFormed();
 }
 

@@ -3,9 +3,9 @@ import { FilterSyntaxError, tokensOf } from "./tokens.ts";
 import type { Token } from "./tokens.ts";
 
 /** Maximum size of a filter, in bytes of UTF-8. */
-export const MAX_BYTES = 8_192;
+const MAX_BYTES = 8_192;
 /** Maximum nesting of groups and value paths. */
-export const MAX_DEPTH = 32;
+const MAX_DEPTH = 32;
 
 const operators: ReadonlySet<string> = new Set(["eq", "ne", "co", "sw", "ew", "gt", "ge", "lt", "le"]);
 const literals: Readonly<Record<string, CompareValue>> = { true: true, false: false, null: null };

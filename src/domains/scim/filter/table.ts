@@ -27,7 +27,7 @@ export interface Table {
 const BASE_URL = "$base";
 
 /** An expression of a URL below the base URL of the organization's SCIM; the base URL becomes a parameter. */
-export const urlOf = (path: string, id: string): string => `((${BASE_URL} || '${path}' || ${id}::text) collate "C")`;
+const urlOf = (path: string, id: string): string => `((${BASE_URL} || '${path}' || ${id}::text) collate "C")`;
 
 /** Replaces what {@link urlOf} leaves open. */
 export const withBaseUrl = (sql: string, parameter: () => string): string =>

@@ -16,7 +16,7 @@ export interface ShownGroup extends GroupRow {
 export const groupEtag = ({ version }: Pick<GroupRow, "version">): string => `W/"${version}"`;
 
 /** A group under the names of the schemas, with what the service adds. */
-export function groupResource(row: ShownGroup, baseUrl: string): Resource {
+function groupResource(row: ShownGroup, baseUrl: string): Resource {
   const { groupUuid, data, members = [], createdAt, updatedAt } = row;
   return {
     schemas: [GROUP.core.urn],

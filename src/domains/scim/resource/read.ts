@@ -12,7 +12,7 @@ const MAX_EXTERNAL_ID = 512;
 /** Maximum values of an attribute. */
 const MAX_VALUES = 100;
 /** Maximum members of a group. */
-export const MAX_MEMBERS = 10_000;
+const MAX_MEMBERS = 10_000;
 
 const wrong = (path: string, what: string) => scimErrors.invalidValue(`${path} ${what}.`);
 
@@ -80,7 +80,7 @@ export function readSeveral(attribute: Attribute, value: unknown, path = attribu
  * Values without repetitions; undefined for none.
  * @throws {invalidValue} when several are primary
  */
-export function checkSeveral(values: readonly Json[], path: string): readonly Json[] | undefined {
+function checkSeveral(values: readonly Json[], path: string): readonly Json[] | undefined {
   const kept = distinct(values);
   if (kept.filter((value) => isObject(value) && value["primary"] === true).length > 1)
     throw wrong(path, "has several primary values");
@@ -98,7 +98,7 @@ function distinct(values: readonly Json[]): Json[] {
 }
 
 /** A value of an attribute as it is stored; undefined for none. */
-export function readValue(attribute: Attribute, value: unknown, path = attribute.name): Json | undefined {
+function readValue(attribute: Attribute, value: unknown, path = attribute.name): Json | undefined {
   return attribute.multiValued ? readSeveral(attribute, value, path) : readOne(attribute, value, path);
 }
 

@@ -18,7 +18,7 @@ export function userEtag({ version, groups }: Pick<UserRow, "version" | "groups"
 }
 
 /** A user under the names of the schemas, with what the service adds. `baseUrl`: of the organization's SCIM. */
-export function userResource(row: UserRow, baseUrl: string): Resource {
+function userResource(row: UserRow, baseUrl: string): Resource {
   const { userUuid, data, active, groups, createdAt, updatedAt } = row;
   return {
     schemas: schemasOf(USER, data),
