@@ -23,7 +23,7 @@ export { isHttpBody } from "./bindings.ts";
 export { checkJson, parseJson } from "./json/plain.ts";
 export { readMessage } from "./json/message.ts";
 export type { MessageLimits } from "./json/message.ts";
-export type { JsonLimits, PlainJson } from "./json/plain.ts";
+export type { PlainJson } from "./json/plain.ts";
 export { isKnown } from "./conditional.ts";
 export { negotiate, negotiateCoding } from "./media.ts";
 export { mediaTypeKey, RestContext, sendHeadKey } from "./context.ts";

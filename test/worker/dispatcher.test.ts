@@ -29,7 +29,6 @@ function heldBack(count: number, endpoints: number) {
     fail: (ids) => Promise.resolve(void failed.push(...ids)).then(() => 0),
     dropExpired: () => Promise.resolve([]),
     oldestAge: () => Promise.resolve(0),
-    nextDue: () => Promise.resolve(null),
     counts: () => Promise.resolve([]),
   };
   return { outbox, completed, failed };

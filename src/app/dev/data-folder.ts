@@ -11,7 +11,6 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import type { Random } from "../../platform/random.ts";
 import { systemRandom } from "../../platform/random.ts";
 import { StartError } from "../../platform/start-error.ts";
 
@@ -52,8 +51,8 @@ function createFolder(folder: string): void {
  * @param bytes number of random bytes.
  * @throws StartError when the stored secret is damaged.
  */
-export function loadOrCreateSecret(folder: string, name: string, bytes: number, random: Random = systemRandom): Buffer {
-  const text = loadOrCreate(folder, name, () => random.bytes(bytes).toString("base64"));
+export function loadOrCreateSecret(folder: string, name: string, bytes: number): Buffer {
+  const text = loadOrCreate(folder, name, () => systemRandom.bytes(bytes).toString("base64"));
   const secret = Buffer.from(text.value, "base64");
   if (secret.length !== bytes)
     throw new StartError(
@@ -64,12 +63,8 @@ export function loadOrCreateSecret(folder: string, name: string, bytes: number, 
 }
 
 /** As `loadOrCreateSecret`, but as text that a person can type. `isNew` is true when this call generated it. */
-export function loadOrCreatePassword(
-  folder: string,
-  name: string,
-  random: Random = systemRandom,
-): { password: string; isNew: boolean } {
-  const { value, isNew } = loadOrCreate(folder, name, () => random.bytes(15).toString("base64url"));
+export function loadOrCreatePassword(folder: string, name: string): { password: string; isNew: boolean } {
+  const { value, isNew } = loadOrCreate(folder, name, () => systemRandom.bytes(15).toString("base64url"));
   return { password: value, isNew };
 }
 

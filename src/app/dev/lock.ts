@@ -13,10 +13,10 @@ export interface FolderLock {
  * kernel, taken through SQLite because Node has none: it ends with the process, and does not depend on process ids.
  * @throws StartError when the folder cannot be written.
  */
-export function tryLock(folder: string, name = "lock"): FolderLock | null {
+export function tryLock(folder: string): FolderLock | null {
   let file: DatabaseSync | undefined;
   try {
-    file = new DatabaseSync(join(folder, `${name}.db`));
+    file = new DatabaseSync(join(folder, "lock.db"));
     file.exec("PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE");
   } catch (error) {
     file?.close();

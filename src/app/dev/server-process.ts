@@ -32,6 +32,8 @@ export interface ServerCommand {
 }
 
 const MAX_LOG_BYTES = 8 * 1024 * 1024;
+/** Lines of a log that a message about a failed start repeats. */
+const REPORTED_LINES = 3;
 
 /**
  * Starts a server in its own process group, so that Ctrl-C in the terminal reaches only this process and the server
@@ -90,11 +92,11 @@ function openLog(path: string): number {
 }
 
 /** The last lines that report errors, after the first `before` bytes; the last lines when none does. */
-function lastErrors(logFile: string, before: number, lines = 3): string {
+function lastErrors(logFile: string, before: number): string {
   try {
     const all = readFileSync(logFile).subarray(before).toString("utf8").trimEnd().split("\n");
     const reports = all.slice(-20).filter((line) => /fatal|error|panic|hint|denied/i.test(line));
-    return (reports.length > 0 ? reports : all).slice(-lines).join(" / ");
+    return (reports.length > 0 ? reports : all).slice(-REPORTED_LINES).join(" / ");
   } catch {
     return "";
   }

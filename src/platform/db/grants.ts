@@ -2,20 +2,17 @@ import { appRole } from "./connection.ts";
 
 const name = /^[a-z_][a-z0-9_]*$/;
 
-function grant(rights: string, kind: string, names: readonly string[]): string {
+function grant(rights: string, names: readonly string[]): string {
   for (const one of names)
     if (!name.test(one)) throw new Error(`"${one}" is not a table name in lower case without quotes`);
-  return `grant ${rights} on ${kind} ${names.join(", ")} to ${appRole}`;
+  return `grant ${rights} on table ${names.join(", ")} to ${appRole}`;
 }
 
 /** SQL: the application may read and change rows of these tables. Identity columns need no grant for their sequence. */
-export const grantApp = (...tables: string[]): string => grant("select, insert, update, delete", "table", tables);
+export const grantApp = (...tables: string[]): string => grant("select, insert, update, delete", tables);
 
 /** SQL: the application may read and add rows of these tables, but never change or remove one. */
-export const grantAppendOnly = (...tables: string[]): string => grant("select, insert", "table", tables);
+export const grantAppendOnly = (...tables: string[]): string => grant("select, insert", tables);
 
 /** SQL: the application may read these tables. */
-export const grantRead = (...tables: string[]): string => grant("select", "table", tables);
-
-/** SQL: the application may use these sequences (`serial` columns and separate sequences). */
-export const grantSequence = (...sequences: string[]): string => grant("usage, select", "sequence", sequences);
+export const grantRead = (...tables: string[]): string => grant("select", tables);

@@ -23,7 +23,7 @@ export { connectionFailure } from "./connection.ts";
 export { DatabaseStartError, mapFailure, violatedConstraint } from "./failure.ts";
 export { defineConcurrentMigration, defineMigration, migrate } from "./migrator.ts";
 export type { MigrationObject } from "./migrator.ts";
-export { grantApp, grantAppendOnly, grantRead, grantSequence } from "./grants.ts";
+export { grantApp, grantAppendOnly, grantRead } from "./grants.ts";
 export { isReleased } from "./liveness-lock.ts";
 export { createOutbox, MAX_EXPIRED_BATCH } from "./outbox.ts";
 export type { ExpiredRow, Outbox, OutboxRow, TopicCounts } from "./outbox.ts";

@@ -46,8 +46,6 @@ export interface Outbox {
    * that fails, since each attempt makes it due later. 0 when there is none.
    */
   oldestAge(): Promise<number>;
-  /** Returns when the next row becomes due, or its lease ends; null when there is none. */
-  nextDue(): Promise<Date | null>;
   /** Returns the state of each topic that has rows. */
   counts(): Promise<TopicCounts[]>;
 }
@@ -151,19 +149,6 @@ export function createOutbox({ database, clock }: { database: Pick<Database, "pr
         [now()],
       );
       return Math.max(0, Math.round(rows[0]?.age ?? 0));
-    },
-
-    async nextDue() {
-      const rows = await database.prepared<{ next: Date | null }>(
-        "outbox-next",
-        `with recursive ${topics}
-         select min(first.available_at) as next from topics
-         cross join lateral (
-           select available_at from outbox o where o.topic = topics.topic order by available_at limit 1
-         ) first`,
-        [],
-      );
-      return rows[0]?.next ?? null;
     },
 
     counts: () =>

@@ -1,14 +1,11 @@
-import { JsonObject, readJson } from "./parse.ts";
+import { readJson } from "./parse.ts";
 import type { JsonNode } from "./parse.ts";
 
 /** A JSON value as JavaScript has it. */
 export type PlainJson = null | boolean | number | string | PlainJson[] | { [name: string]: PlainJson };
 
-/** Bounds for {@link parseJson} and {@link checkJson}. */
-export interface JsonLimits {
-  /** Levels of arrays and objects; the root is level 1. Default 32. */
-  readonly depth?: number | undefined;
-}
+/** Maximum levels of arrays and objects; the root is level 1. */
+const MAX_DEPTH = 32;
 
 /** Sets a member even where it is called `__proto__`. */
 export function setOwn(target: object, name: string, value: unknown): void {
@@ -27,11 +24,6 @@ export function toPlain(node: JsonNode): PlainJson {
   return out;
 }
 
-/** True for a JSON object. */
-export function isObject(node: JsonNode): node is JsonObject {
-  return node instanceof JsonObject;
-}
-
 function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
@@ -40,14 +32,14 @@ function asBuffer(bytes: Uint8Array): Buffer {
  * Reads JSON strictly (see `readJson`) into plain values.
  * @throws JsonError naming the path
  */
-export function parseJson(bytes: Uint8Array, limits: JsonLimits = {}): PlainJson {
-  return toPlain(readJson(asBuffer(bytes), limits.depth ?? 32));
+export function parseJson(bytes: Uint8Array): PlainJson {
+  return toPlain(readJson(asBuffer(bytes), MAX_DEPTH));
 }
 
 /**
  * Checks JSON by the same rules and keeps nothing.
  * @throws JsonError naming the path
  */
-export function checkJson(bytes: Uint8Array, limits: JsonLimits = {}): void {
-  readJson(asBuffer(bytes), limits.depth ?? 32);
+export function checkJson(bytes: Uint8Array): void {
+  readJson(asBuffer(bytes), MAX_DEPTH);
 }
