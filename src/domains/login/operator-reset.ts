@@ -1,13 +1,12 @@
-import { dateOf } from "../../platform/clock.ts";
-import { newOpaqueToken } from "../../platform/crypto/opaque.ts";
 import { parseEmail } from "../../platform/email.ts";
 import { systemActor } from "../audit-record/index.ts";
 import { EVENTS } from "../event-catalogue/index.ts";
 import type { LoginDeps } from "./deps.ts";
-import { insertMailToken } from "./store.ts";
+import { newResetLink } from "./reset-link.ts";
 
 /** Password reset by the operator, for a person who has lost their password and cannot use their mailbox. */
-export function createOperatorReset({ database, clock, random, people, events, config }: LoginDeps) {
+export function createOperatorReset(deps: LoginDeps) {
+  const { database, people, events } = deps;
   /**
    * Creates a link to set a new password, without a mail, and records that.
    * @returns the link and when it expires; undefined when nobody has that address
@@ -16,17 +15,9 @@ export function createOperatorReset({ database, clock, random, people, events, c
     const email = parseEmail(address);
     const person = email === undefined ? undefined : await people.findByEmail(email.key);
     if (email === undefined || person === undefined) return undefined;
-    const { token, hash } = newOpaqueToken(random);
-    const [at, expiresAt] = [dateOf(clock), dateOf(clock, config.passwordResetMs)];
+    const link = newResetLink(deps, email);
     await database.transaction(async (tx) => {
-      await insertMailToken(tx, {
-        hash,
-        purpose: "password_reset",
-        email: email.address,
-        emailKey: email.key,
-        at,
-        expiresAt,
-      });
+      await link.insert(tx);
       await events.emit(tx, EVENTS["user.updated"], {
         by: {
           actor: systemActor,
@@ -38,6 +29,6 @@ export function createOperatorReset({ database, clock, random, people, events, c
         metadata: { password: "reset_link" },
       });
     });
-    return { link: `${config.baseUrl}/reset-password#token=${token}`, expiresAt };
+    return { link: link.url, expiresAt: link.expiresAt };
   };
 }

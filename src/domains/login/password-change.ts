@@ -1,7 +1,7 @@
 import type { RequestInfo } from "../../platform/caller.ts";
 import { dateOf } from "../../platform/clock.ts";
 import type { CallerContext, RequestContext } from "../../platform/context.ts";
-import { hashToken, newOpaqueToken } from "../../platform/crypto/opaque.ts";
+import { hashToken } from "../../platform/crypto/opaque.ts";
 import { SKIP_REAUTHORIZATION } from "../../platform/db/types.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import { parseEmail } from "../../platform/email.ts";
@@ -15,12 +15,13 @@ import type { LoginDeps } from "./deps.ts";
 import { loginErrors } from "./errors.ts";
 import { createMailboxProof } from "./mailbox-proof.ts";
 import { noAccountMail, resetMail } from "./mails.ts";
+import { newResetLink } from "./reset-link.ts";
 import { storedEmail } from "./rules.ts";
-import { endMailTokens, insertMailToken, peekMailToken, useMailToken } from "./store.ts";
+import { endMailTokens, peekMailToken, useMailToken } from "./store.ts";
 
 /** New passwords for existing people (decisions 2.8). */
 export function createPasswordChange(deps: LoginDeps) {
-  const { database, clock, random, hasher, events, people, sessions, stepUp, config } = deps;
+  const { database, clock, hasher, events, people, sessions, stepUp, config } = deps;
   const prove = createMailboxProof(deps);
 
   /** Ends open links, codes and reset tokens. Called before the person is locked, in the order of the sign-ins. */
@@ -59,22 +60,13 @@ export function createPasswordChange(deps: LoginDeps) {
         throw errors.validation({ fields: [{ field: "email", code: "format", message: "must be an email address" }] });
       people.mails.demandMail();
       const known = (await people.findByEmail(email.key)) !== undefined;
-      const { token, hash } = newOpaqueToken(random);
-      const [at, expiresAt] = [dateOf(clock), dateOf(clock, config.passwordResetMs)];
+      const link = newResetLink(deps, email);
       const minutes = Math.ceil(config.passwordResetMs / 60_000);
-      const url = `${config.baseUrl}/reset-password#token=${token}`;
-      const write = () => (known ? resetMail(url, minutes) : noAccountMail());
+      const write = () => (known ? resetMail(link.url, minutes) : noAccountMail());
       await context.transaction(async (tx) => {
         // Nobody learns the token that is stored for an unknown address.
-        await insertMailToken(tx, {
-          hash,
-          purpose: "password_reset",
-          email: email.address,
-          emailKey: email.key,
-          at,
-          expiresAt,
-        });
-        await people.mails.send(tx, { to: email.address, write }, expiresAt);
+        await link.insert(tx);
+        await people.mails.send(tx, { to: email.address, write }, link.expiresAt);
       });
     },
 
