@@ -42,6 +42,30 @@ function once(print: (message: Message) => string): (message: Message) => string
   };
 }
 
+/** Whether the response, or the field of it that is sent, is a `google.api.HttpBody`. */
+function isRawResponse({ route, responseField }: Binding): boolean {
+  if (responseField === undefined) return isHttpBody(route.method.output);
+  return isHttpBody(responseField.fieldKind === "message" ? responseField.message : undefined);
+}
+
+const nameOf = ({ route: { method } }: Binding): string => `${method.parent.typeName}.${method.name}`;
+
+function demandPrintable(
+  binding: Binding,
+  offers: readonly string[],
+  encoders: Readonly<Record<string, Encoder>>,
+): void {
+  const lacking = offers.find((offer) => !isJson(offer) && encoders[offer] === undefined);
+  if (lacking !== undefined) throw new Error(`${nameOf(binding)}: there is no encoder for ${lacking}`);
+}
+
+function demandReadable(binding: Binding, taken: readonly string[]): void {
+  const isWhole = binding.bodyField === undefined;
+  const unread = taken.find((type) => !isJson(type) && !type.endsWith("/*") && !(type === FORM && isWhole));
+  if (unread !== undefined)
+    throw new Error(`${nameOf(binding)}: a body of ${unread} can only be taken as google.api.HttpBody`);
+}
+
 /**
  * Compiles a binding.
  * @throws {Error} for a media type that nothing can read or print
@@ -60,30 +84,12 @@ export function targetOf(
   const streams = method.methodKind === "server_streaming";
   const usual = rule.mediaType || (streams ? "application/x-ndjson" : "application/json");
   const offers = [usual, ...(rule.alternatives ?? [])];
-  const taken =
-    rule.consumes !== undefined && rule.consumes.length > 0
-      ? rule.consumes
-      : input.body === "raw"
-        ? ["*/*"]
-        : ["application/json"];
-  const rawMessage =
-    responseField === undefined
-      ? method.output
-      : responseField.fieldKind === "message"
-        ? responseField.message
-        : undefined;
-  const isRaw = isHttpBody(rawMessage);
+  const { consumes = [] } = rule;
+  const taken = consumes.length > 0 ? consumes : [input.body === "raw" ? "*/*" : "application/json"];
+  const isRaw = isRawResponse(binding);
   const encoders = options.encoders ?? {};
-  const where = `${method.parent.typeName}.${method.name}`;
-  if (!isRaw) {
-    const lacking = offers.find((offer) => !isJson(offer) && encoders[offer] === undefined);
-    if (lacking !== undefined) throw new Error(`${where}: there is no encoder for ${lacking}`);
-  }
-  if (input.body === "json") {
-    const isWhole = binding.bodyField === undefined;
-    const unread = taken.find((type) => !isJson(type) && !type.endsWith("/*") && !(type === FORM && isWhole));
-    if (unread !== undefined) throw new Error(`${where}: a body of ${unread} can only be taken as google.api.HttpBody`);
-  }
+  if (!isRaw) demandPrintable(binding, offers, encoders);
+  if (input.body === "json") demandReadable(binding, taken);
   const whole = writers.message(method.output);
   const part = responseField === undefined ? undefined : writers.field(responseField);
   const printJson = once(part === undefined ? whole : (message) => part(message) ?? "null");

@@ -60,14 +60,7 @@ export async function sendStream(
       next.done !== true;
       next = await abort.before(iterator.next())
     ) {
-      const raw = target.raw(next.value);
-      const chunk = raw === undefined ? lineOf(target.print(next.value, mediaType)) : raw.data;
-      if (chunk.length > 0) {
-        for (const piece of piecesOf(chunk)) {
-          if (!(exchange.response as ServerResponse).write(piece)) await abort.before(drained(exchange.response));
-          if (exchange.over) break;
-        }
-      }
+      await sendMessage(exchange, target, next.value, mediaType, abort);
       if (exchange.over) break;
     }
     if (exchange.over) return await stop(iterator);
@@ -99,6 +92,23 @@ function start(
   exchange.addHeaders(headers);
   exchange.started = true;
   writeHead(exchange.response, { status: target.status, headers, body: undefined });
+}
+
+/** Writes a message at the client's pace; stops in the middle of it where the exchange ends. */
+async function sendMessage(
+  exchange: StreamExchange,
+  target: Target,
+  message: Message,
+  mediaType: string,
+  abort: Abort,
+): Promise<void> {
+  const raw = target.raw(message);
+  const chunk = raw === undefined ? lineOf(target.print(message, mediaType)) : raw.data;
+  if (chunk.length === 0) return;
+  for (const piece of piecesOf(chunk)) {
+    if (!(exchange.response as ServerResponse).write(piece)) await abort.before(drained(exchange.response));
+    if (exchange.over) return;
+  }
 }
 
 function lineOf(text: string | Uint8Array): string | Uint8Array {
@@ -138,11 +148,16 @@ function drained(response: NodeResponse): Promise<void> {
   });
 }
 
-/**
- * `before` is a promise that also rejects when the signal is aborted; `forget` stops listening. Not `Promise.race` with
- * one promise for the whole stream: that promise would keep every chunk until the end.
- */
-function aborted(signal: AbortSignal): { before<T>(promise: Promise<T>): Promise<T>; forget(): void } {
+/** The end of a stream by its signal. */
+interface Abort {
+  /** The promise, or a rejection when the signal is aborted first. */
+  before<T>(promise: Promise<T>): Promise<T>;
+  /** Stops listening. */
+  forget(): void;
+}
+
+/** Not `Promise.race` with one promise for the whole stream: that promise would keep every chunk until the end. */
+function aborted(signal: AbortSignal): Abort {
   let reject: ((reason: unknown) => void) | undefined;
   const onAbort = (): void => reject?.(signal.reason);
   signal.addEventListener("abort", onAbort, { once: true });
