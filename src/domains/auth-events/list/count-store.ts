@@ -44,8 +44,12 @@ export async function countEvents(database: Pick<Database, "prepared">, filter: 
   ];
   const everything =
     !authOnly && [type, outcome, userUuid, filter.from, filter.to].every((given) => given === undefined);
+  const organizations = scope.filter((org) => org !== null);
+  const hasTotals = totals.length > 0;
+  const hasEdgesInside = edges.length > 0 && organizations.length > 0;
+  const hasEdgesOutside = edges.length > 0 && organizations.length < scope.length;
   const sums: string[] = [];
-  if (totals.length > 0) {
+  if (hasTotals) {
     const known = authOnly && type === undefined ? `x.type = any(${bind(authEventTypes, "text[]")})` : undefined;
     const whose = `x.org_key = part.owner and x.level = part.level
       and x.user_key = ${bind(userUuid ?? ALL_USERS, "uuid")}`;
@@ -67,31 +71,22 @@ export async function countEvents(database: Pick<Database, "prepared">, filter: 
       ),
     );
   }
-  const organizations = scope.filter((org) => org !== null);
-  if (edges.length > 0 && organizations.length > 0)
+  if (hasEdgesInside)
     sums.push(
       added(
         ranges(organizations, edges),
         `select count(*) as n from audit_events x where ${joined(["x.org_uuid = part.owner", ...event])}`,
       ),
     );
-  if (edges.length > 0 && organizations.length < scope.length)
+  if (hasEdgesOutside)
     sums.push(
       added(
         ranges([null], edges),
         `select count(*) as n from audit_events x where ${joined(["x.org_uuid is null", ...event])}`,
       ),
     );
-  const given = [
-    everything,
-    totals.length > 0,
-    edges.length > 0 && organizations.length > 0,
-    edges.length > 0 && organizations.length < scope.length,
-    authOnly,
-    userUuid,
-    type,
-    outcome,
-  ];
+  // All that the text depends on: a prepared statement has one text per name.
+  const given = [everything, hasTotals, hasEdgesInside, hasEdgesOutside, authOnly, userUuid, type, outcome];
   const shape = given.map((one) => (one === undefined || one === false ? 0 : 1)).join("");
   const rows = await database.prepared<{ n: string }>(
     `audit_count_${shape}`,
