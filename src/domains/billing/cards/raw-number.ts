@@ -8,6 +8,11 @@ function passesLuhn(digits: string): boolean {
   return sum % 10 === 0;
 }
 
+/** Lengths of card numbers (ISO/IEC 7812-1). */
+const [MIN_DIGITS, MAX_DIGITS] = [13, 19];
+/** Positions of one run of digits at which a card number is looked for. */
+const MAX_STARTS = 64;
+
 /**
  * Whether a text contains a card number: 13 to 19 digits that pass the check, whatever stands between them but letters
  * and digits.
@@ -15,8 +20,8 @@ function passesLuhn(digits: string): boolean {
 function hasCardNumber(text: string): boolean {
   for (const [run] of text.normalize("NFKC").matchAll(/\d(?:[^\p{L}\d]{0,3}\d){12,}/gu)) {
     const digits = run.replaceAll(/\D/gu, "");
-    for (let start = 0; start + 13 <= digits.length && start < 64; start++)
-      for (let length = 13; length <= 19 && start + length <= digits.length; length++)
+    for (let start = 0; start + MIN_DIGITS <= digits.length && start < MAX_STARTS; start++)
+      for (let length = MIN_DIGITS; length <= MAX_DIGITS && start + length <= digits.length; length++)
         if (passesLuhn(digits.slice(start, start + length)) && isIssued(digits.slice(start))) return true;
   }
   return false;
