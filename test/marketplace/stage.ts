@@ -43,3 +43,10 @@ export async function publish(
     must(await app.call("POST", `/api/admin/marketplace/apps/${body.app_id}/approve`, { token: approvedBy }));
   return { appId: body.app_id, slug: body.slug, secret: body.webhook_secret };
 }
+
+/** Installs a new app of a platform admin for themselves; without a worker the install waits for its publisher. */
+export async function waitingInstall(app: Pick<TestApp, "call">, token: string): Promise<string> {
+  const { slug } = await publish(app, token, {}, token);
+  const install = await app.call("POST", `/api/marketplace/${slug}/install`, { token, body: { quantity: 1 } });
+  return must(install).install_id as string;
+}

@@ -1,8 +1,8 @@
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
-import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
+import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { BuyerService } from "../../gen/atrium/marketplace/v1/buyer_pb.ts";
-import { PublisherService } from "../../gen/atrium/marketplace/v1/publisher_pb.ts";
+import { waitingInstall } from "../marketplace/stage.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { target } from "./client.ts";
@@ -19,34 +19,12 @@ beforeAll(async () => {
   second = await startApp({ databaseUrl: app.databaseUrl, clock: app.clock });
   token = await app.login();
   org = (await app.call("GET", "/api/auth/me", { token })).body.org_uuid as string;
-  installId = await install();
+  installId = await waitingInstall(app, token);
 });
 afterAll(async () => {
   await second.close();
   await app.close();
 });
-
-/** An install that waits for its publisher, for want of a worker. */
-async function install(): Promise<string> {
-  const transport = createConnectTransport({ baseUrl: app.url, httpVersion: "1.1" });
-  const as = { headers: { authorization: `Bearer ${token}` } };
-  const publisher = createClient(PublisherService, transport);
-  const { appId } = await publisher.publishApp(
-    {
-      name: "Waiting",
-      slug: "waiting",
-      description: "Waits for its publisher",
-      deploymentModes: ["multi_tenant"],
-      pricingModel: "seat",
-      basePriceCents: 100,
-      currency: "usd",
-      provisionWebhook: "http://127.0.0.1:9/hook",
-    },
-    as,
-  );
-  await publisher.approveApp({ appId }, as);
-  return (await createClient(BuyerService, transport).installApp({ slug: "waiting", quantity: 1 }, as)).installId;
-}
 
 describe("a stream of an SVID ends within a second", () => {
   const ends: [what: string, end: (svid: Workload) => [path: string]][] = [

@@ -1,11 +1,8 @@
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import type { Socket } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { connect as connectTls } from "node:tls";
 import { describe, expect, test } from "vitest";
+import { issue } from "../support/certificates.ts";
 import { start } from "./support.ts";
 import type { Running } from "./support.ts";
 
@@ -57,30 +54,7 @@ describe("Connections of one address", () => {
   });
 
   test("connections are counted before a TLS handshake", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "tls-"));
-    execFileSync(
-      "openssl",
-      [
-        "req",
-        "-x509",
-        "-newkey",
-        "ec",
-        "-pkeyopt",
-        "ec_paramgen_curve:P-256",
-        "-nodes",
-        "-subj",
-        "/CN=localhost",
-        "-days",
-        "2",
-        "-keyout",
-        join(folder, "key"),
-        "-out",
-        join(folder, "cert"),
-      ],
-      { stdio: "ignore" },
-    );
-    const [key, cert] = [readFileSync(join(folder, "key")), readFileSync(join(folder, "cert"))];
-    rmSync(folder, { recursive: true });
+    const { key, cert } = await issue(Date.now(), undefined, { commonName: "localhost" });
     const server = await start({ tls: { key, cert }, limits: { connections: 2 } });
     const secure = () =>
       new Promise<boolean>((resolve) => {

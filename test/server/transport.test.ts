@@ -1,10 +1,7 @@
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { connect as connectH2 } from "node:http2";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { get as getTls } from "node:https";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { issue } from "../support/certificates.ts";
 import { h2Status, open, SHORT_LIMITS, untilClosed } from "./sockets.ts";
 import { heldCalls, start } from "./support.ts";
 import type { Running } from "./support.ts";
@@ -186,30 +183,7 @@ describe("Shutdown", () => {
 });
 
 test("TLS offers HTTP/2 and HTTP/1.1 by ALPN", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "tls-"));
-  execFileSync(
-    "openssl",
-    [
-      "req",
-      "-x509",
-      "-newkey",
-      "ec",
-      "-pkeyopt",
-      "ec_paramgen_curve:P-256",
-      "-nodes",
-      "-subj",
-      "/CN=localhost",
-      "-days",
-      "2",
-      "-keyout",
-      join(folder, "key"),
-      "-out",
-      join(folder, "cert"),
-    ],
-    { stdio: "ignore" },
-  );
-  const [key, cert] = [readFileSync(join(folder, "key")), readFileSync(join(folder, "cert"))];
-  rmSync(folder, { recursive: true });
+  const { key, cert } = await issue(Date.now(), undefined, { commonName: "localhost" });
   const secure = await start({ tls: { key, cert } });
   const h2 = connectH2(secure.url, { rejectUnauthorized: false });
   expect(await h2Status(h2, {})).toBe(200);

@@ -3,8 +3,8 @@ import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect
 import type { Transport } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { BuyerService } from "../../gen/atrium/marketplace/v1/buyer_pb.ts";
-import { PublisherService } from "../../gen/atrium/marketplace/v1/publisher_pb.ts";
 import { createCredentialWatch, whileValid } from "../../src/server/credential-watch.ts";
+import { waitingInstall } from "../marketplace/stage.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 
@@ -14,35 +14,12 @@ let install: string;
 beforeAll(async () => {
   app = await startApp();
   second = await startApp({ databaseUrl: app.databaseUrl, clock: app.clock });
-  install = await someInstall();
+  install = await waitingInstall(app, await app.login());
 });
 afterAll(async () => {
   await second.close();
   await app.close();
 });
-
-/** An install that waits for its publisher, for want of a worker. */
-async function someInstall(): Promise<string> {
-  const token = await app.login();
-  const transport = createConnectTransport({ baseUrl: app.url, httpVersion: "1.1" });
-  const as = { headers: { authorization: `Bearer ${token}` } };
-  const publisher = createClient(PublisherService, transport);
-  const { appId } = await publisher.publishApp(
-    {
-      name: "Still",
-      slug: "still",
-      description: "Stands still",
-      deploymentModes: ["multi_tenant"],
-      pricingModel: "seat",
-      basePriceCents: 100,
-      currency: "usd",
-      provisionWebhook: "http://127.0.0.1:9/hook",
-    },
-    as,
-  );
-  await publisher.approveApp({ appId }, as);
-  return (await createClient(BuyerService, transport).installApp({ slug: "still", quantity: 1 }, as)).installId;
-}
 
 /** Ends the session of a token on the other instance; returns when. */
 async function logout(token: string): Promise<number> {
