@@ -38,7 +38,7 @@ export function createMarketplace(deps: MarketplaceDeps) {
       ...createSuspension(deps),
       ...createReports(deps),
       ...createStats(deps),
-      ...createWatch(deps.database),
+      ...createWatch(deps),
       price: createInstallPrice(deps.database),
       paid: notePayment,
       lockEnded,

@@ -1,7 +1,8 @@
 import type { CallerContext } from "../../platform/context.ts";
-import type { Database } from "../../platform/db/types.ts";
+import { isAway } from "../../platform/db/failure.ts";
 import { errors } from "../../platform/errors.ts";
 import type { DeliveryRow } from "./delivery-store.ts";
+import type { WebhookDeps } from "./deps.ts";
 import { webhookErrors } from "./errors.ts";
 import { demandManageable } from "./power.ts";
 import type { Registration } from "./registration.ts";
@@ -32,12 +33,13 @@ interface Watcher {
  * Streams changes of deliveries, whichever instance makes them. The database notes the changes of watched webhooks;
  * each is read once, on connections of their own, however many watchers the webhook has.
  */
-export function createWatch(database: Pick<Database, "watching">, registration: Pick<Registration, "read">) {
+export function createWatch({ database, log }: WebhookDeps, registration: Pick<Registration, "read">) {
   const watched = new Map<string, Set<Watcher>>();
   /** What the watchers have received: all that is visible in it. */
   let snapshot: string | undefined;
   let timer: NodeJS.Timeout | undefined;
   let polls = 0;
+  let isFailing = false;
 
   function fail(webhookId: string, failure: Error): void {
     for (const watcher of watched.get(webhookId) ?? []) {
@@ -73,6 +75,13 @@ export function createWatch(database: Pick<Database, "watching">, registration: 
     }
   }
 
+  /** Logs the first of consecutive failures; one while the database is away is expected, and logged elsewhere. */
+  function report(error: unknown): void {
+    if (isAway(error) || isFailing) return;
+    isFailing = true;
+    log.warn({ err: error }, "The changes of watched webhooks could not be read");
+  }
+
   async function poll(): Promise<void> {
     try {
       if (++polls % RENEW_POLLS === 0) await renew();
@@ -84,8 +93,10 @@ export function createWatch(database: Pick<Database, "watching">, registration: 
         }
         snapshot = seen;
       }
-    } catch {
-      // The database is unavailable: watchers receive the changes once it is back.
+      isFailing = false;
+    } catch (error) {
+      // Nothing is lost: watchers receive the changes once they can be read.
+      report(error);
     }
     if (watched.size > 0) return start();
     timer = undefined;

@@ -40,7 +40,7 @@ export function createWebhooks(deps: WebhookDeps) {
     registration,
     deliveries: createDeliveries(deps, registration),
     statistics: createStats(deps, registration),
-    ...createWatch(deps.database, registration),
+    ...createWatch(deps, registration),
     /** Ends every webhook of an organization; none receives another event. */
     async organizationEnds(tx: Tx, orgUuid: string): Promise<void> {
       const { retrying } = await endWebhooksOf(tx, orgUuid, "organization.deleted", dateOf(deps.clock));

@@ -1,6 +1,7 @@
 import { callerOrg } from "../../../platform/caller.ts";
 import type { CallerContext } from "../../../platform/context.ts";
-import type { Database } from "../../../platform/db/types.ts";
+import { isAway } from "../../../platform/db/failure.ts";
+import type { MarketplaceDeps } from "../deps.ts";
 import { marketplaceErrors } from "../errors.ts";
 import type { InstallView } from "./read-install.ts";
 import { currentVersions, watchedInstalls } from "./watch-store.ts";
@@ -34,11 +35,12 @@ interface Watcher {
  * Streams changes of installs, whichever instance makes them. Each change is read once, on connections of their own,
  * however many watchers the install has; watchers are notified in batches.
  */
-export function createWatch(database: Pick<Database, "watching" | "read">) {
+export function createWatch({ database, log }: MarketplaceDeps) {
   const watched = new Map<string, Watched>();
   const toRead = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
   let isReading = false;
+  let isFailing = false;
 
   async function notifyAll(watchers: readonly Watcher[], update: Update): Promise<void> {
     for (let from = 0; from < watchers.length; from += NOTIFY_BATCH) {
@@ -82,6 +84,13 @@ export function createWatch(database: Pick<Database, "watching" | "read">) {
     isReading = false;
   }
 
+  /** Logs the first of consecutive failures; one while the database is away is expected, and logged elsewhere. */
+  function report(error: unknown): void {
+    if (isAway(error) || isFailing) return;
+    isFailing = true;
+    log.warn({ err: error }, "The changes of watched installs could not be read");
+  }
+
   async function poll(): Promise<void> {
     try {
       for (const { installId, version } of await currentVersions(database, [...watched.keys()])) {
@@ -89,8 +98,10 @@ export function createWatch(database: Pick<Database, "watching" | "read">) {
         if (entry?.version !== undefined && entry.version !== version) toRead.add(installId);
       }
       await readRequested();
-    } catch {
-      // The database is unavailable: watchers receive changes once it is back.
+      isFailing = false;
+    } catch (error) {
+      // Nothing is lost: watchers receive the changes once they can be read.
+      report(error);
     }
     timer = watched.size === 0 ? undefined : setTimeout(() => void poll(), POLL_MS);
   }
