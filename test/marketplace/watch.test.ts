@@ -10,6 +10,7 @@ import { holding } from "../support/holding.ts";
 import { openMarket, signUp } from "../support/market.ts";
 import type { InstallBody, Market, Offer } from "../support/market.ts";
 import { outcome } from "../support/people.ts";
+import { runSql } from "../support/postgres.ts";
 import { temporalServer } from "../support/temporal.ts";
 import { must } from "./stage.ts";
 
@@ -92,6 +93,35 @@ describe.each(["REST", "Connect", "gRPC"])("watching an install over %s", (proto
       "active",
       "deprovisioning",
       "deprovisioned",
+    ]);
+  });
+
+  it("changes that are made between two reads are a record each", async () => {
+    const offer = await market.offer(() => ({ status: 200 }));
+    const installId = must(await offer.install()).install_id as string;
+    await market.until(installId, "active");
+    const seen: string[] = [];
+    for await (const { status, timeline } of watch(installId, AbortSignal.timeout(18_000))) {
+      const { event } = timeline.at(-1) as { event: string };
+      if (event === "active")
+        await runSql(
+          app.databaseUrl,
+          `with entries as (
+             insert into install_timeline (install_id, at, event, detail)
+             select $1, now() + nth * interval '1 ms', event, ''
+             from unnest(array['suspended', 'resumed', 'deprovisioning', 'forced', 'deprovisioned'],
+               array[1, 2, 3, 4, 4]) with ordinality as made (event, nth, place) order by place)
+           update installs set status = 'deprovisioned' where install_id = $1`,
+          [installId],
+        );
+      seen.push(`${event}: ${status}`);
+    }
+    expect(seen).toEqual([
+      "active: active",
+      "suspended: suspended",
+      "resumed: active",
+      "deprovisioning: deprovisioning",
+      "deprovisioned: deprovisioned",
     ]);
   });
 

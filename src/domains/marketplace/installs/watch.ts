@@ -4,6 +4,7 @@ import { isAway } from "../../../platform/db/failure.ts";
 import type { MarketplaceDeps } from "../deps.ts";
 import { marketplaceErrors } from "../errors.ts";
 import type { InstallView } from "./read-install.ts";
+import { statesBetween } from "./states-between.ts";
 import { currentVersions, watchedInstalls } from "./watch-store.ts";
 import type { WatchedInstall } from "./watch-store.ts";
 
@@ -37,6 +38,8 @@ interface Watcher {
  */
 export function createWatch({ database, log }: MarketplaceDeps) {
   const watched = new Map<string, Watched>();
+  /** What came before a state, for all its watchers, which mostly have received the same. */
+  const passed = new WeakMap<InstallView, { before: InstallView; states: readonly InstallView[] }>();
   const toRead = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
   let isReading = false;
@@ -106,6 +109,15 @@ export function createWatch({ database, log }: MarketplaceDeps) {
     timer = watched.size === 0 ? undefined : setTimeout(() => void poll(), POLL_MS);
   }
 
+  function statesSince(before: InstallView | undefined, now: InstallView): readonly InstallView[] {
+    if (before === undefined) return [];
+    const known = passed.get(now);
+    if (known?.before === before) return known.states;
+    const states = statesBetween(before, now);
+    passed.set(now, { before, states });
+    return states;
+  }
+
   /** Subscribes to an install, beginning with its present state; ends with the signal. */
   function subscribe(installId: string, signal: AbortSignal): { next(): Promise<Update | undefined>; end(): void } {
     const entry = watched.get(installId) ?? {
@@ -117,7 +129,7 @@ export function createWatch({ database, log }: MarketplaceDeps) {
     let latest: Update | undefined;
     let wake: (() => void) | undefined;
     const watcher: Watcher = {
-      // A slow watcher skips intermediate states and receives the present one.
+      // Only the newest read is kept for a slow watcher; the states before it are made from its timeline.
       notify(update) {
         latest = update;
         wake?.();
@@ -152,18 +164,21 @@ export function createWatch({ database, log }: MarketplaceDeps) {
   return {
     /**
      * Yields the present state, then the state after each change until `deprovisioned`. Whether the caller may read the
-     * install is checked for every state.
+     * install is checked at every read.
      * @throws {install_not_found} when the caller's organization has no such install
      */
     async *watch({ caller }: CallerContext, installId: string, signal: AbortSignal): AsyncIterable<InstallView> {
       const orgUuid = callerOrg(caller);
       const updates = subscribe(installId.toLowerCase(), signal);
+      let last: InstallView | undefined;
       try {
         for (let update = await updates.next(); update !== undefined; update = await updates.next()) {
           if ("failure" in update) throw update.failure;
           const { found } = update;
           if (found?.view.install.orgUuid !== orgUuid) throw marketplaceErrors.installNotFound();
+          yield* statesSince(last, found.view);
           yield found.view;
+          last = found.view;
           if (found.view.install.status === "deprovisioned") return;
         }
       } finally {
