@@ -172,14 +172,17 @@ describe("the cloud target", () => {
   });
 
   it.each([
-    [null],
-    ["aws"],
-    [{ provider: "aws" }],
-    [{ provider: "", region: "x" }],
-    [{ provider: "a".repeat(65), region: "x" }],
-    [{ provider: 1, region: "x" }],
-  ])("no cloud target is stored of %j", async (target) => {
-    expect(await targetsOf((await singleTenant(target)).installId)).toEqual([]);
+    [null, false],
+    ["aws", true],
+    [{ provider: "aws" }, true],
+    [{ provider: "", region: "x" }, true],
+    [{ provider: "a".repeat(65), region: "x" }, true],
+    [{ provider: 1, region: "x" }, true],
+  ])("no cloud target is stored of %j; the timeline has a note of it: %j", async (target, isNoted) => {
+    const { installId } = await singleTenant(target);
+    expect(await targetsOf(installId)).toEqual([]);
+    const { timeline } = await market.read(installId);
+    expect(timeline.at(-1)?.detail?.includes("its cloud_target does not have a provider and a region")).toBe(isNoted);
   });
 
   it("a multi-tenant install has no cloud target, and revoking an unknown one returns 404", async () => {

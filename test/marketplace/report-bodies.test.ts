@@ -49,3 +49,12 @@ it("a report of an unknown status says which there are", async () => {
     });
   expect((await market.read(installId)).status).toBe("provisioning");
 });
+
+it("the timeline has a note of a reported cloud target that is not stored", async () => {
+  const { offer, installId } = await requested();
+  must(await offer.report(installId, { status: "active", message: "ready", cloudTarget: { provider: "aws" } }));
+  expect((await market.read(installId)).timeline.at(-1)).toMatchObject({
+    event: "active",
+    detail: expect.stringMatching(/^ready; its cloud_target does not have .* and was not kept$/u),
+  });
+});

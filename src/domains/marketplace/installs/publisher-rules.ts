@@ -31,10 +31,16 @@ export function acceptableEndpoint(value: unknown): string | undefined {
   return /^https?:\/\/[^\s\\\p{Cc}]+$/iu.test(value) && URL.canParse(value) ? value : undefined;
 }
 
-/** The part of a timeline entry on a reported endpoint URL that was not stored; empty when there is none. */
-export function endpointNote(value: unknown): string {
-  const dropped = value !== undefined && value !== null && acceptableEndpoint(value) === undefined;
-  return dropped ? "; its endpoint_url is not an http(s) URL of at most 2,048 characters and was not kept" : "";
+/** The part of a timeline entry on reported members that were not stored; empty when there is none. */
+export function droppedNote(endpoint: unknown, cloudTarget: unknown): string {
+  const isDropped = (value: unknown, kept: unknown): boolean =>
+    value !== undefined && value !== null && kept === undefined;
+  let note = "";
+  if (isDropped(endpoint, acceptableEndpoint(endpoint)))
+    note += "; its endpoint_url is not an http(s) URL of at most 2,048 characters and was not kept";
+  if (isDropped(cloudTarget, readCloudTarget(cloudTarget)))
+    note += "; its cloud_target does not have a provider and a region of 1 to 64 characters and was not kept";
+  return note;
 }
 
 /** The first 500 characters of a publisher's message to people; empty when there is none. */

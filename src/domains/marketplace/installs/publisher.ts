@@ -10,7 +10,7 @@ import { secretContext } from "../deps.ts";
 import { addCall } from "./call-store.ts";
 import type { InstallCall } from "./call-store.ts";
 import type { Install } from "./entities.ts";
-import { acceptableEndpoint, endpointNote, readCloudTarget, readMessage, resultOf } from "./publisher-rules.ts";
+import { acceptableEndpoint, droppedNote, readCloudTarget, readMessage, resultOf } from "./publisher-rules.ts";
 import type { PublisherResult } from "./publisher-rules.ts";
 import { STEP_MESSAGE } from "./rules.ts";
 import type { InstallStepKind } from "./rules.ts";
@@ -48,7 +48,7 @@ function parseBody({ body, truncated, unreadable }: OutgoingResponse): Body {
       endpointUrl: acceptableEndpoint(endpoint),
       message: readMessage(message),
       cloudTarget: readCloudTarget(cloudTarget),
-      note: endpointNote(endpoint),
+      note: droppedNote(endpoint, cloudTarget),
     };
   } catch {
     return { ...EMPTY, note: "; its body is not JSON" };

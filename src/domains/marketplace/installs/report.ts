@@ -1,7 +1,7 @@
 import { errors } from "../../../platform/errors.ts";
 import { memberOf } from "../../../platform/json-member.ts";
 import { parseJson } from "../../../transcoding/index.ts";
-import { acceptableEndpoint, endpointNote, readCloudTarget, readMessage } from "./publisher-rules.ts";
+import { acceptableEndpoint, droppedNote, readCloudTarget, readMessage } from "./publisher-rules.ts";
 
 /** A publisher's report of an install. */
 export interface ProvisioningReport {
@@ -44,7 +44,7 @@ export function parseReport(body: Uint8Array): ProvisioningReport {
     status: status as ProvisioningReport["status"],
     endpointUrl: acceptableEndpoint(endpoint),
     message: readMessage(message),
-    note: endpointNote(endpoint),
+    note: droppedNote(endpoint, cloudTarget),
     cloudTarget: readCloudTarget(cloudTarget),
   };
 }
