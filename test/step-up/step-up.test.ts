@@ -3,9 +3,15 @@ import { createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { decodeJwt } from "jose";
 import { StepUpService } from "../../gen/atrium/step_up/v1/step_up_pb.ts";
+import { codeAt } from "../mfa/support.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { founder, outcome, password, tokenTo } from "../support/people.ts";
+
+interface Factor {
+  id: number;
+  secret: string;
+}
 
 let app: TestApp;
 let second: TestApp;
@@ -85,6 +91,22 @@ describe("step-up", () => {
     expect(outcome(await app.call("POST", "/api/auth/step-up/challenge", { body: { method: "password" } }))).toBe(
       "401 unauthorized",
     );
+  });
+
+  it("a code for a factor deleted meanwhile returns bad_request and does not count as a failed attempt", async () => {
+    const { token } = await founder(app);
+    const factors = "/api/v1/me/mfa/factors";
+    const { id, secret } = (await post(factors, { factor_type: "totp" }, token)).body.data as Factor;
+    await post(`${factors}/${id}/verify`, { code: codeAt(secret, app.clock.now()) }, token);
+    const { challenge_id } = (await post("/api/auth/step-up/challenge", { method: "totp" }, token)).body;
+    expect(outcome(await app.call("DELETE", `${factors}/${id}`, { token }))).toBe("204");
+    const code = codeAt(secret, app.clock.now(), 1);
+    for (const input of [{ code }, { code }, { code }, { code, recovery: true }, { code, recovery: true }]) {
+      const refused = await post("/api/auth/step-up/verify", { challenge_id, ...input }, token);
+      expect(outcome(refused)).toBe("400 bad_request");
+      expect(refused.body.errors).toMatchObject([{ field: "challenge_id" }]);
+    }
+    expect((await post("/api/auth/step-up/challenge", { method: "password" }, token)).status).toBe(200);
   });
 
   it("an elevated token does not outlive a session that cannot be refreshed", async () => {

@@ -9,7 +9,7 @@ import { causedBy, EVENTS } from "../event-catalogue/index.ts";
 import { personOf } from "../mfa/index.ts";
 import type { StepUpDeps } from "./deps.ts";
 import { stepUpErrors } from "./errors.ts";
-import { demandAnswer, provenBy } from "./rules.ts";
+import { demandAnswer, noFactor, provenBy } from "./rules.ts";
 import type { StepUpAnswer } from "./rules.ts";
 import { consumeChallenge, findChallenge } from "./store.ts";
 import type { ChallengeRow, StepUpMethod } from "./store.ts";
@@ -41,6 +41,8 @@ export function createAttempt({ clock, events, sessions, mfa, config }: StepUpDe
       return password?.ok === true && password.credentialsVersion === standing.credentialsVersion;
     if (challenge.method === "magic_link")
       return challenge.tokenHash !== null && constantTimeEqual(hashToken(given), challenge.tokenHash);
+    // No code is right once the last factor is gone: the answer is refused, and does not count as a failed attempt.
+    if (!(await mfa.isRequired(tx, standing.userUuid))) throw noFactor("challenge_id");
     if (answer.recovery === true) return mfa.codes.useRecoveryCode(tx, standing.userUuid, given);
     return (await mfa.codes.useTotp(tx, standing.userUuid, given)) !== undefined;
   }

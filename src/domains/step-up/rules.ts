@@ -49,6 +49,22 @@ export function provenBy(caller: Caller, method: StepUpMethod, { recovery }: Ste
   return [...new Set([...(Array.isArray(session) ? (session as string[]) : []), ...added])];
 }
 
+/** Refuses `totp` of a person without an active factor; `field` is the member of the request that asks for it. */
+export function noFactor(field: "method" | "challenge_id"): ServiceError {
+  const advice = "totp needs an active factor; use another method or add a factor";
+  return unusable("You have no active factor.", { field, advice });
+}
+
+/** Refuses `password` of a person without one. */
+export function noPassword(): ServiceError {
+  const advice = "password needs a password; use another method or set one by mail";
+  return unusable("You have no password.", { field: "method", advice });
+}
+
+function unusable(message: string, { field, advice }: { field: string; advice: string }): ServiceError {
+  return errors.badRequest({ message, fields: [{ field, code: "not_allowed", message: advice }] });
+}
+
 function missing(field: string, wanted: string): ServiceError {
   return errors.badRequest({
     message: `The answer to the challenge is missing: send ${wanted}.`,

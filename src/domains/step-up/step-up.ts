@@ -17,7 +17,7 @@ import { createAttempt } from "./attempt.ts";
 import type { Elevated, PasswordCheck } from "./attempt.ts";
 import type { StepUpDeps } from "./deps.ts";
 import { stepUpMail } from "./mail.ts";
-import { demandAnyAnswer } from "./rules.ts";
+import { demandAnyAnswer, noFactor, noPassword } from "./rules.ts";
 import type { StepUpAnswer } from "./rules.ts";
 import { consumeMailed, deleteOldChallenges, findChallenge, insertChallenge, replaceMailed } from "./store.ts";
 import type { StepUpMethod } from "./store.ts";
@@ -88,7 +88,8 @@ export function createStepUp(deps: StepUpDeps) {
     async challenge(context: CallerContext, method: StepUpMethod): Promise<IssuedChallenge> {
       const { caller } = context;
       const { userUuid, sessionId } = personOf(caller);
-      if (method === "totp" && !(await database.transaction((tx) => mfa.isRequired(tx, userUuid)))) throw noFactor();
+      if (method === "totp" && !(await database.transaction((tx) => mfa.isRequired(tx, userUuid))))
+        throw noFactor("method");
       if (method === "password" && !(await people.findPassword(userUuid))?.passwordHash) throw noPassword();
       if (method === "magic_link") people.mails.demandMail();
       const lockout = await lockoutOf(caller);
@@ -121,7 +122,7 @@ export function createStepUp(deps: StepUpDeps) {
 
     /**
      * Answers a challenge.
-     * @throws {bad_request} when the input of its method is missing
+     * @throws {bad_request} when the input of its method is missing, or the factor it asks for was deleted
      * @throws {too_many_attempts} while the person is locked out
      * @throws {not_found} when the session has no such challenge
      * @throws {challenge_gone} when it was answered; this does not count as a failed attempt
@@ -163,15 +164,3 @@ export function createStepUp(deps: StepUpDeps) {
 
 /** Step-up as other domains see it. */
 export type StepUp = ReturnType<typeof createStepUp>;
-
-function noFactor(): ServiceError {
-  return unusable("You have no active factor.", "totp needs an active factor; use another method or add a factor");
-}
-
-function noPassword(): ServiceError {
-  return unusable("You have no password.", "password needs a password; use another method or set one by mail");
-}
-
-function unusable(message: string, advice: string): ServiceError {
-  return errors.badRequest({ message, fields: [{ field: "method", code: "not_allowed", message: advice }] });
-}
