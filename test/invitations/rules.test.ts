@@ -100,6 +100,15 @@ describe("an invitation for administrators", () => {
 });
 
 describe("the token of an invitation", () => {
+  it("a password too short for anybody returns 400 before the token is looked up", async () => {
+    const token = randomUUID();
+    const refused = await accept({ token, ...newcomer(), password: "7 chars" });
+    expect(outcome(refused)).toBe("400 validation_error");
+    expect(refused.body.errors).toMatchObject([{ field: "password", code: "too_short" }]);
+    for (const body of [{}, { password: "" }, { password: "8 chars." }, { password: "password123" }])
+      expect(outcome(await accept({ token, ...body })), JSON.stringify(body)).toBe("404 invitation_not_found");
+  });
+
   it("the token returns 404 when unknown, malformed, replaced or withdrawn, and 400 when used", async () => {
     const [replaced, withdrawn] = [guest(), guest()];
     const first = await invite(app, owner, replaced);

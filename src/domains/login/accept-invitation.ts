@@ -1,6 +1,7 @@
 import type { RequestInfo } from "../../platform/caller.ts";
 import { createRequestContext } from "../../platform/context.ts";
 import type { RequestContext } from "../../platform/context.ts";
+import { checkPasswordLength } from "../../platform/crypto/password-rules.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import { errors, ServiceError } from "../../platform/errors.ts";
 import { limitKey } from "../../platform/outgoing/address.ts";
@@ -161,6 +162,15 @@ export function createAcceptInvitation(deps: LoginDeps) {
       : withPassword(anonymous, invitation, person, request.password);
   }
 
+  /**
+   * Returns the error for a password too short for anybody: without an invitation to say whom it is for, the body is
+   * refused before the token (decisions 1.7).
+   */
+  function passwordFault({ password }: Acceptance): ServiceError | undefined {
+    const violation = password ? checkPasswordLength(password) : undefined;
+    return violation === undefined ? undefined : errors.validation({ fields: [violation] });
+  }
+
   /** Records a conflict, or that single sign-on is required, and returns the error to throw for it. */
   async function refusalOf(
     { info }: RequestContext,
@@ -193,7 +203,9 @@ export function createAcceptInvitation(deps: LoginDeps) {
      * @throws {username_taken} when a new person asks for a username in use
      */
     async accept(context: RequestContext, request: Acceptance): Promise<Accepted | SecondFactorNeeded> {
-      const invitation = await invitations.show(request.token);
+      const invitation = await invitations.show(request.token).catch((error: unknown) => {
+        throw error instanceof ServiceError ? (passwordFault(request) ?? error) : error;
+      });
       const person = await people.findByEmail(invitation.emailKey);
       try {
         return await accept(context, invitation, person, request);

@@ -21,15 +21,22 @@ export async function checkPassword(
   owner: PasswordOwner,
   field = "password",
 ): Promise<FieldViolation | undefined> {
-  const length = [...password].length;
-  if (length < MIN_LENGTH) return { field, code: "too_short", message: `must have at least ${MIN_LENGTH} characters` };
-  if (length > MAX_LENGTH) return { field, code: "too_long", message: `must have at most ${MAX_LENGTH} characters` };
+  const violation = checkPasswordLength(password, field);
+  if (violation !== undefined) return violation;
   if (isName(password, owner.email)) return { field, code: "equals_email", message: "must not be the email address" };
   if (isName(password, owner.orgName))
     return { field, code: "equals_organization", message: "must not be the organization's name" };
   if (await isCommonPassword(password)) {
     return { field, code: "too_common", message: "is one of the most common passwords; choose another" };
   }
+  return undefined;
+}
+
+/** The rules of `checkPassword` that need neither its owner nor a list: those for the length. */
+export function checkPasswordLength(password: string, field = "password"): FieldViolation | undefined {
+  const length = [...password].length;
+  if (length < MIN_LENGTH) return { field, code: "too_short", message: `must have at least ${MIN_LENGTH} characters` };
+  if (length > MAX_LENGTH) return { field, code: "too_long", message: `must have at most ${MAX_LENGTH} characters` };
   return undefined;
 }
 
