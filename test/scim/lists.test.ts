@@ -161,7 +161,7 @@ describe("a page", () => {
     },
   );
 
-  test("cursors that are cut, foreign, of another sort, expired, or of too large pages are refused", async () => {
+  test("cursors that are cut, foreign, of another sort, expired, or of no size of a page are refused", async () => {
     const { nextCursor } = await list("count=1&cursor=");
     const refused = async (query: string, by = directory) => refusal(await by.call("GET", `/Users?${query}`));
     expect(await refused(`cursor=${nextCursor.slice(0, -2)}`)).toBe("400 invalidCursor validation_error");
@@ -169,7 +169,8 @@ describe("a page", () => {
     expect(await refused(`filter=title%20pr&cursor=${nextCursor}`)).toBe("400 invalidCursor validation_error");
     const stranger = await directoryOf(app, await founder(app));
     expect(await refused(`cursor=${nextCursor}`, stranger)).toBe("400 invalidCursor validation_error");
-    expect(await refused("cursor=&count=201")).toBe("400 invalidCount validation_error");
+    for (const count of [201, 0, -1])
+      expect(await refused(`cursor=&count=${count}`)).toBe("400 invalidCount validation_error");
     app.clock.advance(3_600_000);
     expect(await refused(`cursor=${nextCursor}`)).toBe("400 expiredCursor validation_error");
   });

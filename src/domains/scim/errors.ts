@@ -18,7 +18,7 @@ export const scimErrors = {
   mutability: refusal(invalid("The attribute cannot be changed like this."), "mutability"),
   invalidCursor: refusal(invalid("The cursor is not one of this list; start again without one."), "invalidCursor"),
   expiredCursor: refusal(invalid("The cursor has expired; start again without one."), "expiredCursor"),
-  invalidCount: refusal(invalid("count must be at most 200 with a cursor."), "invalidCount"),
+  invalidCount: refusal(invalid("count must be from 1 to 200 with a cursor."), "invalidCount"),
   filteredDiscovery: refusal([403, "forbidden", "Schemas and resource types cannot be filtered; leave filter out."]),
   notFound: refusal([404, "not_found", "There is no such resource."]),
   uniqueness: refusal([409, "conflict", "The value is in use.", "duplicate"], "uniqueness"),

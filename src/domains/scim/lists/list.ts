@@ -96,7 +96,7 @@ export function createLists<Row>(
      * @throws {invalidValue} when the order is none
      * @throws {invalidCursor} when the cursor is not one of this list
      * @throws {expiredCursor} when the cursor is too old
-     * @throws {invalidCount} when a page by cursor is to have more than 200 resources
+     * @throws {invalidCount} when a page by cursor is to have no resource, or more than 200
      */
     async list(
       { caller }: CallerContext,
@@ -106,8 +106,10 @@ export function createLists<Row>(
       const orgUuid = callerOrg(caller);
       const descending = isDescending(request.sortOrder);
       const { filter = "", sortBy = "", cursor } = request;
-      const count = Math.max(0, Math.min(MAX_COUNT, request.count ?? DEFAULT_COUNT));
-      if (cursor !== undefined && (request.count ?? 0) > MAX_COUNT) throw scimErrors.invalidCount();
+      const asked = request.count ?? DEFAULT_COUNT;
+      const count = Math.max(0, Math.min(MAX_COUNT, asked));
+      // An empty page by cursor has no next cursor, and would read as the last one (RFC 9865 §2).
+      if (cursor !== undefined && (asked < 1 || asked > MAX_COUNT)) throw scimErrors.invalidCount();
       const scope: CursorScope = { orgUuid, kind: kind.name, filter, sortBy, descending };
       const position = cursor ? cursors.read(scope, cursor) : undefined;
       const startIndex = Math.max(1, request.startIndex ?? 1);
@@ -137,8 +139,8 @@ export function createLists<Row>(
         },
         { orgUuid },
       );
-      const asked = found.slice(0, count);
-      const rows = asked.slice(0, Math.max(1, await fitting(asked)));
+      const wanted = found.slice(0, count);
+      const rows = wanted.slice(0, Math.max(1, await fitting(wanted)));
       const last = rows.at(-1);
       const hasMore = found.length > rows.length;
       const seen = startIndex - 1 + rows.length + (hasMore ? 1 : 0);
