@@ -28,6 +28,7 @@ const create = (members: (string | undefined)[] = [], more: object = {}) =>
     members: members.map((value) => ({ value })),
     ...more,
   });
+const upper = (id: string | undefined) => id?.toUpperCase();
 const idsOf = (group: { members?: { value: string }[] }) => (group.members ?? []).map(({ value }) => value);
 
 describe("a group", () => {
@@ -93,6 +94,12 @@ describe("a group", () => {
     expect(idsOf((await patch({ op: "remove", path: `members[value eq "${b}"]` })).body)).toEqual([a, c]);
     expect(idsOf((await patch({ op: "remove", path: `members[value eq "${b}"]` })).body)).toEqual([a, c]);
     expect(idsOf((await patch({ op: "Remove", path: "members", value: [{ value: a }] })).body)).toEqual([c]);
+    expect(idsOf((await patch({ op: "add", path: "members", value: [{ value: upper(a) }] })).body)).toEqual([a, c]);
+    expect(idsOf((await patch({ op: "remove", path: `members[value eq "${upper(a)}"]` })).body)).toEqual([c]);
+    expect(idsOf((await patch(both)).body)).toEqual([b, c]);
+    expect(idsOf((await patch({ op: "remove", path: "members", value: [{ value: upper(b) }] })).body)).toEqual([c]);
+    const holders = encodeURIComponent(`members[value eq "${upper(c)}"] and id eq "${group.id}"`);
+    expect((await directory.call("GET", `/Groups?filter=${holders}`)).body.totalResults).toBe(1);
     expect(
       idsOf((await patch({ op: "add", value: { members: [{ value: d }], displayName: "New name" } })).body),
     ).toEqual([c, d]);

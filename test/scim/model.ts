@@ -80,7 +80,7 @@ const PARTS: Readonly<Record<string, readonly Omit<Modelled, "of">[]>> = {
   ],
   groups: [
     { path: "display", kind: "text" },
-    { path: "value", kind: "exact" },
+    { path: "value", kind: "text" },
   ],
 };
 

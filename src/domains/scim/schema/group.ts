@@ -16,7 +16,7 @@ export const GROUP: ResourceKind = {
         "members",
         "Users in it.",
         [
-          text("value", "Id of the user.", { mutability: "immutable", caseExact: true }),
+          text("value", "Id of the user.", { mutability: "immutable" }),
           reference("$ref", "URL of the user.", ["User"], { mutability: "immutable" }),
           text("type", "Always User.", { mutability: "immutable", canonicalValues: ["User"] }),
         ],

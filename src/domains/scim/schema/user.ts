@@ -73,7 +73,7 @@ const attributes: readonly Attribute[] = [
     "groups",
     "Groups the user is in; changed at the group.",
     [
-      text("value", "Id of the group.", { mutability: "readOnly", caseExact: true }),
+      text("value", "Id of the group.", { mutability: "readOnly" }),
       reference("$ref", "URL of the group.", ["Group"], { mutability: "readOnly" }),
       text("display", "Name of the group.", { mutability: "readOnly" }),
       text("type", "Always direct.", { mutability: "readOnly", canonicalValues: ["direct"] }),
