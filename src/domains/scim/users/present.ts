@@ -10,10 +10,14 @@ import type { Json, Resource } from "../resource/values.ts";
 import { ENTERPRISE, USER } from "../schema/index.ts";
 import type { UserRow } from "./store.ts";
 
-/** Weak ETag of a user: the groups they are in are part of it. */
-export function userEtag({ version, groups }: Pick<UserRow, "version" | "groups">): string {
-  if (groups.length === 0) return `W/"${version}"`;
-  const digest = createHash("sha256").update(JSON.stringify(groups)).digest("base64url");
+/**
+ * Weak ETag of a user: the groups they are in are part of it, and when they were created, because somebody who is
+ * deleted and created again has the same id, and versions from 1.
+ */
+export function userEtag({ version, groups, createdAt }: Pick<UserRow, "version" | "groups" | "createdAt">): string {
+  const digest = createHash("sha256")
+    .update(JSON.stringify([createdAt, groups]))
+    .digest("base64url");
   return `W/"${version}-${digest.slice(0, 16)}"`;
 }
 
