@@ -33,6 +33,9 @@ const bulk = (Operations: unknown, more: object = {}, headers?: Record<string, s
     { schemas: ["urn:ietf:params:scim:api:messages:2.0:BulkRequest"], Operations, ...more },
     headers,
   );
+const manager = (value: string) => ({
+  "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User": { manager: { value } },
+});
 const statuses = (body: { Operations: { status: string }[] }) => body.Operations.map(({ status }) => status);
 const total = async () => (await directory.call("GET", "/Users?count=0")).body.totalResults as number;
 
@@ -120,10 +123,34 @@ test("users created together are refused, recorded and announced one by one", as
   expect(shown.active).toBe(false);
 });
 
+test("texts that begin like a reference are kept, but for ids of members and managers", async () => {
+  const text = "bulkId:nobody";
+  const patched = { schemas: [PATCH_URN], Operations: [{ op: "replace", path: "nickName", value: text }] };
+  const joined = {
+    schemas: [PATCH_URN],
+    Operations: [{ op: "add", path: "members", value: [{ value: "bulkId:kept" }] }],
+  };
+  const { body } = await bulk([
+    newUser("kept", { title: text, name: { givenName: text }, emails: [{ value: "kept@scim.test", display: text }] }),
+    { method: "PATCH", path: "/Users/bulkId:kept", data: patched },
+    { method: "POST", path: "/Groups", bulkId: "group", data: { displayName: text } },
+    { method: "PATCH", path: "/Groups/bulkId:group", data: joined },
+    newUser("report", manager("bulkId:kept")),
+    {
+      method: "PATCH",
+      path: "/Users/bulkId:report",
+      data: { Operations: [{ op: "replace", value: { title: text } }] },
+    },
+  ]);
+  expect(statuses(body)).toEqual(["201", "200", "201", "200", "201", "200"]);
+  const at = (n: number) => app.call("GET", new URL(body.Operations[n].location).pathname, { token: directory.token });
+  const kept = (await at(0)).body;
+  expect(kept).toMatchObject({ title: text, nickName: text, name: { givenName: text } });
+  expect((await at(2)).body).toMatchObject({ displayName: text, members: [{ value: kept.id }] });
+  expect((await at(4)).body).toMatchObject({ title: text, ...manager(kept.id) });
+});
+
 test("references in a circle, to nothing, or to a bulkId that is there twice return 409", async () => {
-  const manager = (value: string) => ({
-    "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User": { manager: { value } },
-  });
   const { body } = await bulk([
     newUser("a", manager("bulkId:b")),
     newUser("b", manager("bulkId:a")),

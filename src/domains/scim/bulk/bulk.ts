@@ -13,7 +13,8 @@ import { GROUP, USER } from "../schema/index.ts";
 import { userEtag } from "../users/present.ts";
 import type { UserRow } from "../users/store.ts";
 import type { Users } from "../users/users.ts";
-import { readPlan, resolvedMembers, resolvedText } from "./plan.ts";
+import { readPlan } from "./plan.ts";
+import { resolvedMembers, resolvedText } from "./references.ts";
 import type { Step } from "./plan.ts";
 import { carryOut } from "./run.ts";
 

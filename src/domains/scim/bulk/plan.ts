@@ -3,8 +3,8 @@ import { scimErrors } from "../errors.ts";
 import { BULK_OPERATIONS } from "../discovery/describe.ts";
 import { foldText, isObject } from "../resource/values.ts";
 import type { Json, Resource } from "../resource/values.ts";
+import { resolvedMembers, resolvedText } from "./references.ts";
 
-const REFERENCE = /^bulkId:(.+)$/u;
 const PATH = /^\/(Users|Groups)(?:\/([^/]+))?$/u;
 /** Part of every body of a PATCH that changes a userName or an address. */
 const NAMING = /username|emails/iu;
@@ -43,30 +43,16 @@ export interface Plan {
   readonly failOnErrors: number | undefined;
 }
 
-function collect(value: Json | undefined, into: Set<string>): Set<string> {
-  if (typeof value === "string") {
-    const id = REFERENCE.exec(value)?.[1];
-    if (id !== undefined) into.add(id);
-  } else if (typeof value === "object" && value !== null)
-    for (const member of Object.values<Json>(value)) collect(member, into);
-  return into;
-}
-
-/** Replaces a reference by an id. */
-export function resolvedText(text: string, idOf: (bulkId: string) => string): string {
-  const id = REFERENCE.exec(text)?.[1];
-  return id === undefined ? text : idOf(id);
-}
-
-function resolved(value: Json, idOf: (bulkId: string) => string): Json {
-  if (typeof value === "string") return resolvedText(value, idOf);
-  if (Array.isArray(value)) return value.map((member: Json) => resolved(member, idOf));
-  return isObject(value) ? resolvedMembers(value, idOf) : value;
-}
-
-/** Replaces references in the members of an object. */
-export function resolvedMembers(value: Resource, idOf: (bulkId: string) => string): Resource {
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, resolved(member, idOf)]));
+/** The bulkIds that the data and the path of an operation refer to. */
+function referencesOf(data: Json | undefined, id: string | undefined): Set<string> {
+  const found = new Set<string>();
+  const collect = (bulkId: string): string => {
+    found.add(bulkId);
+    return bulkId;
+  };
+  if (isObject(data)) resolvedMembers(data, collect);
+  resolvedText(id ?? "", collect);
+  return found;
 }
 
 function faultOf(method: string, id: string | undefined, of: string | undefined, bulkId: unknown, data: unknown) {
@@ -110,8 +96,6 @@ function readStep(given: Json): Step {
   const { method, path, bulkId, version, data }: Resource = isObject(given) ? given : {};
   const verb = typeof method === "string" ? method.toUpperCase() : "";
   const [, of, id] = PATH.exec(typeof path === "string" ? path : "") ?? [];
-  const references = collect(data, new Set());
-  collect(id, references);
   const fault = faultOf(verb, id, of, bulkId, data);
   return {
     method: verb,
@@ -121,7 +105,7 @@ function readStep(given: Json): Step {
     id,
     version: typeof version === "string" ? version : null,
     data: isObject(data) ? data : undefined,
-    references,
+    references: referencesOf(data, id),
     // An operation that is not carried out has no effect on others.
     kind: fault === undefined ? kindOf(verb, of, data) : "describe",
     keys: id === undefined ? (isObject(data) ? namesIn(data) : []) : [`id ${id.toLowerCase()}`],
