@@ -86,6 +86,7 @@ describe("a filter", () => {
     "active gt true",
     'meta.created co "2011"',
     'meta.created eq "yesterday"',
+    'meta.created gt "2026-02-30T00:00:00Z"',
     'meta.version eq "1"',
     'emails[nosuch eq "x"]',
     'emails[type eq "work"].nosuch eq "x"',

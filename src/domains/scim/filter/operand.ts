@@ -18,7 +18,13 @@ const equality: ReadonlySet<Operator> = new Set(["eq", "ne"]);
 function readTime(text: string): Date | undefined {
   if (!dateTime.test(text)) return undefined;
   const time = new Date(/(?:Z|[+-]\d\d:\d\d)$/u.test(text) ? text : `${text}Z`);
-  return Number.isNaN(time.getTime()) ? undefined : time;
+  return Number.isNaN(time.getTime()) || !isOfCalendar(text) ? undefined : time;
+}
+
+/** Whether a date exists: `Date` takes 30 February for 2 March. */
+function isOfCalendar(text: string): boolean {
+  const day = text.slice(0, 10);
+  return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
 }
 
 /**
