@@ -171,20 +171,28 @@ describe("deprovisioning", () => {
   });
 
   test("the next request on another instance is refused", async () => {
-    const second = await startApp({ databaseUrl: app.databaseUrl });
+    const second = await startApp({ databaseUrl: app.databaseUrl, clock: app.clock });
     try {
-      const people = await Promise.all(Array.from({ length: 20 }, () => member(app, owner, 1)));
+      // Few at a time: on a busy machine, those who wait long for a connection are answered with 503.
+      const people: Somebody[] = [];
+      while (people.length < 20) people.push(...(await Promise.all([1, 2, 3, 4].map(() => member(app, owner, 1)))));
       const me = (person: Somebody) => second.call("GET", "/api/auth/me", { token: person.token });
       expect((await Promise.all(people.map(me))).map(({ status }) => status)).toEqual(people.map(() => 200));
-      const after = people.map(async (person, n) => {
+      const ended = async (person: Somebody, n: number) => {
         const path = `/Users/${person.userUuid}`;
         const end =
           n % 2 === 0
             ? await directory.call("DELETE", path)
             : await directory.patch(path, { op: "replace", path: "active", value: false });
         return [end.status, (await me(person)).status];
-      });
-      expect(await Promise.all(after)).toEqual(people.map((_, n) => [n % 2 === 0 ? 204 : 200, 401]));
+      };
+      for (let at = 0; at < people.length; at += 4)
+        expect(await Promise.all(people.slice(at, at + 4).map(ended))).toEqual([
+          [204, 401],
+          [200, 401],
+          [204, 401],
+          [200, 401],
+        ]);
     } finally {
       await second.close();
     }

@@ -81,7 +81,8 @@ export function newcomer(username = `person${++made}`) {
 /** Invites a new person, who accepts. */
 export async function member(app: TestApp, by: Somebody, roleId = 3): Promise<Somebody> {
   const email = `member${++made}@people.test`;
-  const { token } = await invite(app, by, email, roleId);
+  const { token, answer } = await invite(app, by, email, roleId);
+  if (answer.status !== 201) throw new Error(`the invitation answered ${outcome(answer)}`);
   const { status, body } = await app.call("POST", "/api/auth/invite/accept", { body: { token, ...newcomer() } });
   if (status !== 200) throw new Error(`acceptance answered ${status}`);
   const { user_uuid: userUuid, access_token, refresh_token: refreshToken } = body.data as Record<string, string>;
