@@ -80,6 +80,16 @@ describe("the customer portal", () => {
     expect(await open(colleague.token)).toMatchObject({ status: 409, body: { code: "conflict" } });
   });
 
+  test("a request without a body opens the portal", async () => {
+    const { token } = await founder(world.app);
+    const body = { provider: "stripe", payment_method_token: "pm_bodiless" };
+    expect((await world.app.call("POST", "/api/billing/cards", { token, body })).status).toBe(201);
+    expect(await world.app.call("POST", "/api/billing/portal-session", { token })).toMatchObject({
+      status: 200,
+      body: { url: expect.stringContaining("/portal/bps_") },
+    });
+  });
+
   test("a customer of Paddle alone is known without naming the provider", async () => {
     const buyer = await confirmed(world.app);
     await checkedOut(world, buyer.token, "paddle");

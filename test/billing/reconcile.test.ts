@@ -92,6 +92,13 @@ describe("reconciliation", () => {
     expect(await stateOf(buyer.token)).toMatchObject({ subscriptions: [{ status: "active" }] });
   });
 
+  test("a request without a body reconciles the providers that are configured", async () => {
+    const token = await world.app.login();
+    const started = await world.app.call("POST", "/api/operator/billing/reconcile", { token });
+    expect(started).toMatchObject({ status: 202, body: { workflow_id: expect.any(String) } });
+    await finished(started.body.workflow_id);
+  });
+
   test("refusals come in the documented order", async () => {
     for (const [body, status, code] of [
       [{ provider: "paypal" }, 404, "provider_unknown"],

@@ -29,7 +29,7 @@ var File_atrium_billing_v1_billing_proto protoreflect.FileDescriptor
 
 const file_atrium_billing_v1_billing_proto_rawDesc = "" +
 	"\n" +
-	"\x1fatrium/billing/v1/billing.proto\x12\x11atrium.billing.v1\x1a\x1datrium/billing/v1/cards.proto\x1a atrium/billing/v1/metering.proto\x1a\"atrium/billing/v1/operations.proto\x1a atrium/billing/v1/payments.proto\x1a\x1fatrium/billing/v1/pricing.proto\x1a\x1fatrium/options/v1/options.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1bgoogle/protobuf/empty.proto2\xb1!\n" +
+	"\x1fatrium/billing/v1/billing.proto\x12\x11atrium.billing.v1\x1a\x1datrium/billing/v1/cards.proto\x1a atrium/billing/v1/metering.proto\x1a\"atrium/billing/v1/operations.proto\x1a atrium/billing/v1/payments.proto\x1a\x1fatrium/billing/v1/pricing.proto\x1a\x1fatrium/options/v1/options.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1bgoogle/protobuf/empty.proto2\xb5!\n" +
 	"\x0eBillingService\x12\xb2\x01\n" +
 	"\fPreviewPrice\x12&.atrium.billing.v1.PreviewPriceRequest\x1a\x1f.atrium.billing.v1.PricePreview\"Y\xaa\xbb\x18\v\b\x02\"\abillingһ\x18'\n" +
 	"\x14currency_unsupported\n" +
@@ -89,14 +89,14 @@ const file_atrium_billing_v1_billing_proto_rawDesc = "" +
 	"\fRecordEvents\x12&.atrium.billing.v1.RecordEventsRequest\x1a'.atrium.billing.v1.RecordEventsResponse\"N\xaa\xbb\x18\r\b\x02\"\abillingH\x01\xb2\xbb\x18\x03\b\xca\x01һ\x18\v\n" +
 	"\tnot_found\x82\xd3\xe4\x93\x02!:\x01*\"\x1c/api/billing/metering/events\x12\x9a\x01\n" +
 	"\bGetUsage\x12\".atrium.billing.v1.GetUsageRequest\x1a\x18.atrium.billing.v1.Usage\"P\xaa\xbb\x18\v\b\x02\"\abillingһ\x18\v\n" +
-	"\tnot_found\x82\xd3\xe4\x93\x02)\x12'/api/billing/metering/meters/{id}/usage\x90\x02\x01\x12\xed\x01\n" +
-	"\x13CreatePortalSession\x12-.atrium.billing.v1.CreatePortalSessionRequest\x1a .atrium.billing.v1.PortalSession\"\x84\x01\xaa\xbb\x18\v\b\x02\"\abilling\xb2\xbb\x18\x02(\x01һ\x18E\n" +
+	"\tnot_found\x82\xd3\xe4\x93\x02)\x12'/api/billing/metering/meters/{id}/usage\x90\x02\x01\x12\xef\x01\n" +
+	"\x13CreatePortalSession\x12-.atrium.billing.v1.CreatePortalSessionRequest\x1a .atrium.billing.v1.PortalSession\"\x86\x01\xaa\xbb\x18\v\b\x02\"\abilling\xb2\xbb\x18\x04(\x010\x01һ\x18E\n" +
 	"\bconflict\n" +
 	"\x0eprovider_error\n" +
 	"\x17provider_not_configured\n" +
 	"\x10provider_unknown\x82\xd3\xe4\x93\x02 :\x01*\"\x1b/api/billing/portal-session\x12\xaf\x01\n" +
-	"\x15ListUnmatchedPayments\x12/.atrium.billing.v1.ListUnmatchedPaymentsRequest\x1a0.atrium.billing.v1.ListUnmatchedPaymentsResponse\"3\xaa\xbb\x18\x05\b\x02\x12\x01\x06\x82\xd3\xe4\x93\x02!\x12\x1f/api/operator/billing/unmatched\x90\x02\x01\x12\xd0\x01\n" +
-	"\x11ReconcilePayments\x12+.atrium.billing.v1.ReconcilePaymentsRequest\x1a!.atrium.billing.v1.Reconciliation\"k\xaa\xbb\x18\a\b\x02\x12\x01\x06H\x01\xb2\xbb\x18\x03\b\xca\x01һ\x18+\n" +
+	"\x15ListUnmatchedPayments\x12/.atrium.billing.v1.ListUnmatchedPaymentsRequest\x1a0.atrium.billing.v1.ListUnmatchedPaymentsResponse\"3\xaa\xbb\x18\x05\b\x02\x12\x01\x06\x82\xd3\xe4\x93\x02!\x12\x1f/api/operator/billing/unmatched\x90\x02\x01\x12\xd2\x01\n" +
+	"\x11ReconcilePayments\x12+.atrium.billing.v1.ReconcilePaymentsRequest\x1a!.atrium.billing.v1.Reconciliation\"m\xaa\xbb\x18\a\b\x02\x12\x01\x06H\x01\xb2\xbb\x18\x05\b\xca\x010\x01һ\x18+\n" +
 	"\x17provider_not_configured\n" +
 	"\x10provider_unknown\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/api/operator/billing/reconcileBX\n" +
 	"\x15com.atrium.billing.v1P\x01Z)atrium/gen/go/atrium/billing/v1;billingv1\xaa\x02\x11Atrium.Billing.V1b\x06proto3"
