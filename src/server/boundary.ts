@@ -2,8 +2,9 @@ import { FieldError } from "@bufbuild/protobuf/reflect";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { mapFailure } from "../platform/db/failure.ts";
 import { errors, ServiceError } from "../platform/errors.ts";
-import type { ErrorRow, FieldViolation } from "../platform/errors.ts";
+import type { ErrorRow } from "../platform/errors.ts";
 import { Refusal } from "../transcoding/index.ts";
+import { withBounds } from "./bounds.ts";
 import { isUnknownCompression, isUnreadableMessage } from "./patches/connect-error-messages.ts";
 import type { Policy } from "./policy.ts";
 import { internalCodeOf } from "./rpc-errors.ts";
@@ -47,14 +48,15 @@ const refusals: Record<Refusal["kind"], ErrorRow> = {
 function ofRefusal(refusal: Refusal, policy: Policy | undefined): ServiceError {
   let row = refusals[refusal.kind];
   if (refusal.kind === "invalid_body" && policy !== undefined) row = policy.invalidRow;
-  const fields: FieldViolation[] | undefined = refusal.violations.length === 0 ? undefined : [...refusal.violations];
+  const fields = refusal.violations.length === 0 ? undefined : withBounds(refusal.violations, policy?.method.input);
   if (
     refusal.kind === "invalid_path" &&
     policy?.pathFields.some((path) => path.uuid && fields?.some(({ field }) => field === path.name)) === true
   ) {
     row = [400, "invalid_uuid", ""];
   }
-  return new ServiceError(row, { message: refusal.rawMessage, fields, headers: refusal.headers, cause: refusal });
+  const message = fields?.map(({ field, message: what }) => `${field}: ${what}`).join("; ") ?? refusal.rawMessage;
+  return new ServiceError(row, { message, fields, headers: refusal.headers, cause: refusal });
 }
 
 /** Maps an error of connect itself: an unreadable message, a violation of the protocol, or a passed deadline. */
