@@ -6,6 +6,7 @@ import { endInPieces, PIECE_BYTES, piecesOf } from "../transcoding/index.ts";
 import type { NodeRequest, NodeResponse } from "../transcoding/index.ts";
 import type { Call } from "./call.ts";
 import { capDeadlines } from "./deadline.ts";
+import { plainMessage } from "./patches/connect-grpc-message.ts";
 
 /**
  * Converts node's request for connect. Unlike the adapter of connect-node, it does not parse the URL, and it leaves an
@@ -120,14 +121,6 @@ export function nodeHeaders(headers: Headers | undefined): Record<string, string
   const message = out["grpc-message"];
   if (typeof message === "string") out["grpc-message"] = plainMessage(message);
   return out;
-}
-
-/**
- * Decodes what gRPC sends as it is, in a message that connect has encoded as a URI component. `@grpc/grpc-js` does not
- * decode `%3A` and the like. What is not ASCII, `%` and outer spaces remain encoded.
- */
-function plainMessage(encoded: string): string {
-  return decodeURIComponent(encoded).replaceAll(/[^ !-$&-~]+|^ +| +$/gu, encodeURIComponent);
 }
 
 function writeAll(to: NodeResponse, chunk: Uint8Array): Promise<void> | undefined {

@@ -14,6 +14,7 @@ import { MAX_TIMEOUT_MS } from "./deadline.ts";
 import type { Gate } from "./gate/index.ts";
 import { gzipMessages } from "./gzip.ts";
 import { isUnknownCompression } from "./patches/connect-error-messages.ts";
+import { keepMessagePlain } from "./patches/connect-grpc-message.ts";
 import { onSentError } from "./patches/connect-sent-error.ts";
 import type { StreamCall, UnaryCall } from "./pipeline.ts";
 import type { Policy } from "./policy.ts";
@@ -90,6 +91,7 @@ export function mapSentErrors(
   refusalOf?: () => ServiceError | undefined,
 ): void {
   onSentError(context, (sent) => {
+    keepMessagePlain(context.responseTrailer);
     if (call.errorCode !== "") return;
     const refusal = call.message === undefined ? refusalOf?.() : undefined;
     const error = fail(refusal ?? sent, call);

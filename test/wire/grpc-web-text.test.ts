@@ -45,7 +45,8 @@ async function call(path: string, body: string, type = "application/grpc-web-tex
     else trailers += content.toString();
   }
   const [, status = "none"] = /^grpc-status: ?(\d+)/mu.exec(trailers) ?? [];
-  return { http: response.status, type: response.headers.get("content-type"), messages, status };
+  const [, message] = /^grpc-message: ?(.*?)\r$/mu.exec(trailers) ?? [];
+  return { http: response.status, type: response.headers.get("content-type"), messages, status, message };
 }
 
 it.each(["application/grpc-web-text", "application/grpc-web-text+proto", "application/GRPC-Web-Text"])(
@@ -85,4 +86,12 @@ it.each([
 ])("a refusal %s is a status in text", async (_what, path, body, bearer, status) => {
   const answer = await call(path, body(), undefined, bearer);
   expect(answer).toMatchObject({ http: 200, type: "application/grpc-web-text+proto", status });
+});
+
+it("the message of a refusal is text, and only its percent signs and what is not ASCII are encoded", async () => {
+  const { message } = (await app.call("GET", "/api/auth/me", { token: "x.y.z" })).body;
+  expect(message).toMatch(/[;: ]/u);
+  expect((await call(CHECK, base64(checkOf("x")), undefined, "x.y.z")).message).toBe(message);
+  const padded = `AA=A${base64(checkOf("x"))}`;
+  expect((await call(CHECK, padded)).message).toBe("the body is not base64");
 });
