@@ -6,6 +6,17 @@ export function foldName(name: string): string {
   return name.normalize("NFKC").trim().toLowerCase().toUpperCase().toLowerCase().replaceAll("ς", "σ").normalize("NFKC");
 }
 
+/**
+ * Whether a name has no character that can be seen: it is empty, or all white space, controls, formats, and the letters
+ * and symbols that fonts draw as nothing.
+ */
+export function isBlank(name: string): boolean {
+  return /^[\p{Z}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]*$/u.test(name);
+}
+
+/** A person's name as it is stored: without spaces around it, and empty where nothing of it can be seen. */
+export const personName = (text: string): string => (isBlank(text) ? "" : text.trim());
+
 /** Whether a name has characters that nobody sees: controls, formats, and separators of lines and paragraphs. */
 export function hasControlCharacters(name: string): boolean {
   return /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name);

@@ -5,6 +5,7 @@ import { Format } from "../../gen/atrium/options/v1/options_pb.ts";
 import type { Rules } from "../../gen/atrium/options/v1/options_pb.ts";
 import { parseEmail } from "./email.ts";
 import type { FieldViolation } from "./errors.ts";
+import { isBlank } from "./names.ts";
 
 /** What is wrong with a value, without the field's name. */
 export type Fault = Omit<FieldViolation, "field">;
@@ -73,6 +74,7 @@ const formats: Partial<Record<Format, readonly [test: (value: string) => boolean
   ],
   [Format.IP]: [(value) => isIP(value) !== 0 && !value.includes("%"), "must be an IPv4 or IPv6 address"],
   [Format.TIMESTAMP]: [isTimestamp, "must be an RFC 3339 timestamp or date"],
+  [Format.NAME]: [(value) => !isBlank(value), "must not be blank"],
 };
 
 function format(which: Format): ValueCheck {

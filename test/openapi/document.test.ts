@@ -49,14 +49,22 @@ it("the document has the headers of requests, and 304 beside 200 where a respons
   expect(headersOf("Login_AcceptInvite")).toEqual(["Idempotency-Key", "X-Device-Uuid", "X-Atrium-Session"]);
   expect(headersOf("Sessions_SwitchDeviceAccount")).toEqual(["Idempotency-Key", "X-Atrium-Session"]);
   for (const id of ["Login_Refresh", "Login_Logout"]) expect(headersOf(id)).toEqual(["X-Atrium-Session"]);
-  for (const id of ["Vault_PutSecret", "Vault_DeleteSecret", "Scim_PatchUser", "Scim_DeleteGroup"])
+  for (const id of ["Vault_DeleteSecret", "Scim_PatchUser", "Scim_DeleteGroup"])
     expect(headersOf(id)).toEqual(["If-Match"]);
+  expect(headersOf("Vault_PutSecret")).toEqual(["If-Match", "If-None-Match"]);
   const conditional = operations.filter(({ operation }) => "304" in operation.responses);
   expect(conditional.map(({ path }) => path)).toContain("/.well-known/jwks.json");
   for (const { method, operation } of conditional) {
     expect([method, Object.keys(operation.responses)[0]], operation.operationId).toEqual(["GET", "200"]);
     expect(headersOf(operation.operationId)).toContain("If-None-Match");
   }
+});
+
+it("no member is required that a request may leave out: in cookie mode the cookie carries the refresh token", () => {
+  const { schemas } = (document as unknown as { components: { schemas: Record<string, { required?: string[] }> } })
+    .components;
+  expect(schemas["RefreshRequest"]?.required).toBeUndefined();
+  expect(schemas["LoginRequest"]?.required).toContain("password");
 });
 
 it("every reference in the document leads to a component", () => {

@@ -1,5 +1,6 @@
 import { errors } from "../../platform/errors.ts";
 import type { FieldViolation } from "../../platform/errors.ts";
+import { personName } from "../../platform/names.ts";
 import { readUsername } from "../people/index.ts";
 
 /** Profile of a new person. */
@@ -23,8 +24,8 @@ export function readNewcomer(given: Newcomer): {
   password: string;
   phone: string | undefined;
 } {
-  const firstName = given.firstName?.trim() ?? "";
-  const lastName = given.lastName?.trim() ?? "";
+  const firstName = personName(given.firstName ?? "");
+  const lastName = personName(given.lastName ?? "");
   const password = given.password ?? "";
   const username = readUsername(given.username);
   const missing = Object.entries({ first_name: firstName, last_name: lastName, password }).filter(

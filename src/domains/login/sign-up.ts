@@ -6,6 +6,7 @@ import type { Tx } from "../../platform/db/types.ts";
 import { parseEmail } from "../../platform/email.ts";
 import { errors } from "../../platform/errors.ts";
 import type { FieldViolation } from "../../platform/errors.ts";
+import { personName } from "../../platform/names.ts";
 import { causedBy, causedByPerson, EVENTS } from "../event-catalogue/index.ts";
 import type { PersonToMake } from "../people/index.ts";
 import type { OpenedPair } from "../sessions/index.ts";
@@ -42,7 +43,7 @@ export function createSignUp(deps: LoginDeps, newOrganization: NewOrganization) 
     if (invalidBearer === true && !request.email) throw errors.unauthorized();
     const email = request.email === undefined ? undefined : parseEmail(request.email);
     const { password } = request;
-    const [firstName, lastName] = [request.firstName?.trim(), request.lastName?.trim()];
+    const [firstName, lastName] = [request.firstName, request.lastName].map((name) => personName(name ?? ""));
     if (email === undefined || !password || !firstName)
       throw errors.validation({ fields: missing({ email, password, first_name: firstName }) });
     await people.demandGoodPassword(password, { email: email.address, orgName: request.name });

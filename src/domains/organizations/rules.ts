@@ -1,5 +1,5 @@
 import { errors } from "../../platform/errors.ts";
-import { foldName, hasControlCharacters } from "../../platform/names.ts";
+import { foldName, hasControlCharacters, isBlank } from "../../platform/names.ts";
 
 /**
  * An organization's name as it is stored and as it is compared.
@@ -8,7 +8,8 @@ import { foldName, hasControlCharacters } from "../../platform/names.ts";
 export function readName(name: string): { name: string; key: string } {
   const stored = name.normalize("NFC").trim();
   const key = foldName(stored);
-  if (key === "") throw errors.validation({ fields: [{ field: "name", code: "required", message: "is required" }] });
+  if (isBlank(stored))
+    throw errors.validation({ fields: [{ field: "name", code: "required", message: "is required" }] });
   if (hasControlCharacters(stored))
     throw errors.validation({
       fields: [{ field: "name", code: "pattern", message: "must not have control characters" }],

@@ -7,7 +7,7 @@ import type { Listed } from "../../platform/db/list.ts";
 import type { Page } from "../../platform/db/paging.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import { errors } from "../../platform/errors.ts";
-import { hasControlCharacters } from "../../platform/names.ts";
+import { hasControlCharacters, isBlank } from "../../platform/names.ts";
 import { causedBy, EVENTS } from "../event-catalogue/index.ts";
 import type { Events } from "../event-catalogue/index.ts";
 import { rbacErrors } from "./errors.ts";
@@ -140,7 +140,7 @@ export function createRoles({ database, clock, events }: RolesDeps) {
  */
 function readRoleName(text: string): string {
   const name = store.storedName(text);
-  if (name === "") throw errors.validation({ fields: [{ field: "name", code: "required", message: "is required" }] });
+  if (isBlank(name)) throw errors.validation({ fields: [{ field: "name", code: "required", message: "is required" }] });
   if (hasControlCharacters(name))
     throw errors.validation({
       fields: [{ field: "name", code: "pattern", message: "must not have control characters" }],

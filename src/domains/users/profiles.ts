@@ -1,5 +1,6 @@
 import type { CallerContext } from "../../platform/context.ts";
 import { errors } from "../../platform/errors.ts";
+import { personName } from "../../platform/names.ts";
 import { causedBy, EVENTS } from "../event-catalogue/index.ts";
 import type { Events } from "../event-catalogue/index.ts";
 import type { People, PersonRow, ProfileChange } from "../people/index.ts";
@@ -38,7 +39,7 @@ export function createProfiles({ events, people }: ProfilesDeps) {
       if (userUuid === null) throw errors.forbidden();
       if (change.phone !== undefined && change.phone !== "" && !phoneForm.test(change.phone))
         throw userErrors.invalidPhone();
-      const firstName = change.firstName?.trim();
+      const firstName = change.firstName === undefined ? undefined : personName(change.firstName);
       if (firstName === "")
         throw errors.validation({ fields: [{ field: "first_name", code: "required", message: "is required" }] });
       await context.transaction(async (tx) => {

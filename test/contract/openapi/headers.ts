@@ -36,6 +36,11 @@ const IF_NONE_MATCH = header(
   { type: "string" },
 );
 
+const IF_NEW = header("If-None-Match", "`*`: the resource must not be there. Otherwise nothing is changed.", {
+  type: "string",
+  enum: ["*"],
+});
+
 function header(name: string, description: string, schema: Schema): Schema {
   return { name, in: "header", required: false, description, schema };
 }
@@ -50,6 +55,7 @@ export function headersOf(policy: Policy): Schema[] {
     ...(namesDevice ? [DEVICE_UUID] : []),
     ...(sessionCookie === SessionCookie.UNSPECIFIED ? [] : [SESSION_MODE]),
     ...(rest?.ifMatch === true ? [IF_MATCH] : []),
+    ...(rest?.ifNoneMatch === true ? [IF_NEW] : []),
     ...(rest?.etag === true ? [IF_NONE_MATCH] : []),
   ];
 }

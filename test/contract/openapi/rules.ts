@@ -12,6 +12,7 @@ const FORMATS: Partial<Record<Format, Schema>> = {
   [Format.HTTP_URL]: { format: "uri", pattern: "^[hH][tT][tT][pP][sS]?://", maxLength: 2048 },
   [Format.E164]: { pattern: String.raw`^\+[1-9][0-9]{1,14}$` },
   [Format.IP]: { anyOf: [{ format: "ipv4" }, { format: "ipv6" }] },
+  [Format.NAME]: { pattern: String.raw`\S` },
   [Format.TIMESTAMP]: { anyOf: [{ format: "date-time" }, { format: "date" }] },
 };
 
@@ -50,8 +51,8 @@ export function sizeRules(field: DescField): Schema {
   };
 }
 
-/** Whether a request must have the field. */
+/** Whether a request must have the field, in every mode of the session. */
 export function isRequired(field: DescField): boolean {
   const rules = rulesOf(field);
-  return rules?.required === true || rules?.present === true;
+  return (rules?.required === true && !rules.orCookie) || rules?.present === true;
 }

@@ -14,6 +14,7 @@ const FORMATS: Readonly<Partial<Record<Format, readonly [pattern: RegExp, what: 
   [Format.HTTP_URL]: [/^https?:\/\/[^\s/@]+(?:\/\S*)?$/iu, "Enter a URL that begins with https:// or http://."],
   [Format.E164]: [/^\+[1-9]\d{1,14}$/u, "Enter the number with its country code, such as +4915112345678."],
   [Format.IP]: [/^[0-9a-f.:]+$/iu, "Enter an IP address."],
+  [Format.NAME]: [/\S/u, "This is required."],
 };
 
 const INT32 = [-(2 ** 31), 2 ** 31 - 1] as const;

@@ -1,5 +1,5 @@
 import type { FieldViolation } from "../../../platform/errors.ts";
-import { hasControlCharacters } from "../../../platform/names.ts";
+import { hasControlCharacters, isBlank } from "../../../platform/names.ts";
 
 /** States of an app (decisions 9.1). */
 export type AppStatus = "draft" | "published" | "rejected" | "archived";
@@ -43,7 +43,7 @@ export const storedName = (name: string): string => name.normalize("NFC").trim()
 /** Returns why an app's name is refused, if it is. */
 export function nameViolation(name: string): FieldViolation | undefined {
   const stored = storedName(name);
-  if (stored === "") return { field: "name", code: "required", message: "must not be blank" };
+  if (isBlank(stored)) return { field: "name", code: "required", message: "must not be blank" };
   if (hasControlCharacters(stored))
     return { field: "name", code: "pattern", message: "must not have control characters" };
   return undefined;

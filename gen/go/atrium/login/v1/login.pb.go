@@ -2461,9 +2461,9 @@ const file_atrium_login_v1_login_proto_rawDesc = "" +
 	"\n" +
 	"ip_address\x18\x06 \x01(\tR\tipAddress\x12\x1d\n" +
 	"\n" +
-	"user_agent\x18\a \x01(\tR\tuserAgent\"=\n" +
-	"\x0eRefreshRequest\x12+\n" +
-	"\rrefresh_token\x18\x01 \x01(\tB\x06\xba\xbb\x18\x02\b\x01R\frefreshToken\"\xef\x01\n" +
+	"user_agent\x18\a \x01(\tR\tuserAgent\"?\n" +
+	"\x0eRefreshRequest\x12-\n" +
+	"\rrefresh_token\x18\x01 \x01(\tB\b\xba\xbb\x18\x04\b\x01p\x01R\frefreshToken\"\xef\x01\n" +
 	"\x10VerifyOtpRequest\x12\x1f\n" +
 	"\x05email\x18\x01 \x01(\tB\t\xba\xbb\x18\x05\b\x01\x18\x80\bR\x05email\x12\x1a\n" +
 	"\x04code\x18\x02 \x01(\tB\x06\xba\xbb\x18\x02\b\x01R\x04code\x12&\n" +

@@ -348,6 +348,8 @@ const (
 	Format_FORMAT_IP Format = 5
 	// RFC 3339 timestamp or date.
 	Format_FORMAT_TIMESTAMP Format = 6
+	// Name that people read: at least one character that can be seen.
+	Format_FORMAT_NAME Format = 7
 )
 
 // Enum value maps for Format.
@@ -360,6 +362,7 @@ var (
 		4: "FORMAT_E164",
 		5: "FORMAT_IP",
 		6: "FORMAT_TIMESTAMP",
+		7: "FORMAT_NAME",
 	}
 	Format_value = map[string]int32{
 		"FORMAT_UNSPECIFIED": 0,
@@ -369,6 +372,7 @@ var (
 		"FORMAT_E164":        4,
 		"FORMAT_IP":          5,
 		"FORMAT_TIMESTAMP":   6,
+		"FORMAT_NAME":        7,
 	}
 )
 
@@ -632,7 +636,10 @@ type Rest struct {
 	Etag bool `protobuf:"varint,9,opt,name=etag,proto3" json:"etag,omitempty"`
 	// `If-Match` makes the call conditional: it is refused unless the header names
 	// the present version.
-	IfMatch       bool `protobuf:"varint,10,opt,name=if_match,json=ifMatch,proto3" json:"if_match,omitempty"`
+	IfMatch bool `protobuf:"varint,10,opt,name=if_match,json=ifMatch,proto3" json:"if_match,omitempty"`
+	// `If-None-Match: *` makes the call conditional: it is refused unless there is no
+	// such resource.
+	IfNoneMatch   bool `protobuf:"varint,11,opt,name=if_none_match,json=ifNoneMatch,proto3" json:"if_none_match,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -737,6 +744,13 @@ func (x *Rest) GetIfMatch() bool {
 	return false
 }
 
+func (x *Rest) GetIfNoneMatch() bool {
+	if x != nil {
+		return x.IfNoneMatch
+	}
+	return false
+}
+
 // Errors of an rpc besides those that follow from its other options, such as
 // `unauthorized` of every rpc with a bearer. An rpc refuses with no other code.
 type Errors struct {
@@ -817,7 +831,10 @@ type Rules struct {
 	Present bool `protobuf:"varint,12,opt,name=present,proto3" json:"present,omitempty"`
 	// With `present`: bool field of the same message that says that the list is
 	// empty. It is refused beside items.
-	EmptyBy       string `protobuf:"bytes,13,opt,name=empty_by,json=emptyBy,proto3" json:"empty_by,omitempty"`
+	EmptyBy string `protobuf:"bytes,13,opt,name=empty_by,json=emptyBy,proto3" json:"empty_by,omitempty"`
+	// With `required`: the session cookie carries the value where the body lacks it,
+	// in cookie mode (decisions 17.9).
+	OrCookie      bool `protobuf:"varint,14,opt,name=or_cookie,json=orCookie,proto3" json:"or_cookie,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -941,6 +958,13 @@ func (x *Rules) GetEmptyBy() string {
 		return x.EmptyBy
 	}
 	return ""
+}
+
+func (x *Rules) GetOrCookie() bool {
+	if x != nil {
+		return x.OrCookie
+	}
+	return false
 }
 
 var file_atrium_options_v1_options_proto_extTypes = []protoimpl.ExtensionInfo{
@@ -1083,7 +1107,7 @@ const file_atrium_options_v1_options_proto_rawDesc = "" +
 	"\x12app_admin_suffices\x18\x0e \x01(\bR\x10appAdminSuffices\x12#\n" +
 	"\rself_suffices\x18\x0f \x01(\tR\fselfSuffices\x12!\n" +
 	"\fown_identity\x18\x10 \x01(\bR\vownIdentity\x12G\n" +
-	"\x0esession_cookie\x18\x11 \x01(\x0e2 .atrium.options.v1.SessionCookieR\rsessionCookie\"\xac\x02\n" +
+	"\x0esession_cookie\x18\x11 \x01(\x0e2 .atrium.options.v1.SessionCookieR\rsessionCookie\"\xd0\x02\n" +
 	"\x04Rest\x12\x16\n" +
 	"\x06status\x18\x01 \x01(\rR\x06status\x12\x1d\n" +
 	"\n" +
@@ -1098,9 +1122,10 @@ const file_atrium_options_v1_options_proto_rawDesc = "" +
 	"by_request\x18\b \x03(\tR\tbyRequest\x12\x12\n" +
 	"\x04etag\x18\t \x01(\bR\x04etag\x12\x19\n" +
 	"\bif_match\x18\n" +
-	" \x01(\bR\aifMatch\"\x1e\n" +
+	" \x01(\bR\aifMatch\x12\"\n" +
+	"\rif_none_match\x18\v \x01(\bR\vifNoneMatch\"\x1e\n" +
 	"\x06Errors\x12\x14\n" +
-	"\x05codes\x18\x01 \x03(\tR\x05codes\"\xf7\x02\n" +
+	"\x05codes\x18\x01 \x03(\tR\x05codes\"\x94\x03\n" +
 	"\x05Rules\x12\x1a\n" +
 	"\brequired\x18\x01 \x01(\bR\brequired\x12\x17\n" +
 	"\amin_len\x18\x02 \x01(\rR\x06minLen\x12\x17\n" +
@@ -1115,7 +1140,8 @@ const file_atrium_options_v1_options_proto_rawDesc = "" +
 	" \x01(\rR\bmaxItems\x12\x16\n" +
 	"\x06unique\x18\v \x01(\bR\x06unique\x12\x18\n" +
 	"\apresent\x18\f \x01(\bR\apresent\x12\x19\n" +
-	"\bempty_by\x18\r \x01(\tR\aemptyByB\x06\n" +
+	"\bempty_by\x18\r \x01(\tR\aemptyBy\x12\x1b\n" +
+	"\tor_cookie\x18\x0e \x01(\bR\borCookieB\x06\n" +
 	"\x04_minB\x06\n" +
 	"\x04_max*\xcc\x01\n" +
 	"\n" +
@@ -1155,7 +1181,7 @@ const file_atrium_options_v1_options_proto_rawDesc = "" +
 	"\x1aSESSION_COOKIE_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12SESSION_COOKIE_SET\x10\x01\x12\x18\n" +
 	"\x14SESSION_COOKIE_RENEW\x10\x02\x12\x18\n" +
-	"\x14SESSION_COOKIE_CLEAR\x10\x03*\x8e\x01\n" +
+	"\x14SESSION_COOKIE_CLEAR\x10\x03*\x9f\x01\n" +
 	"\x06Format\x12\x16\n" +
 	"\x12FORMAT_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vFORMAT_UUID\x10\x01\x12\x10\n" +
@@ -1163,7 +1189,8 @@ const file_atrium_options_v1_options_proto_rawDesc = "" +
 	"\x0fFORMAT_HTTP_URL\x10\x03\x12\x0f\n" +
 	"\vFORMAT_E164\x10\x04\x12\r\n" +
 	"\tFORMAT_IP\x10\x05\x12\x14\n" +
-	"\x10FORMAT_TIMESTAMP\x10\x06:S\n" +
+	"\x10FORMAT_TIMESTAMP\x10\x06\x12\x0f\n" +
+	"\vFORMAT_NAME\x10\a:S\n" +
 	"\x06access\x12\x1e.google.protobuf.MethodOptions\x18\xb5\x87\x03 \x01(\v2\x19.atrium.options.v1.AccessR\x06access:M\n" +
 	"\x04rest\x12\x1e.google.protobuf.MethodOptions\x18\xb6\x87\x03 \x01(\v2\x17.atrium.options.v1.RestR\x04rest:S\n" +
 	"\x06errors\x12\x1e.google.protobuf.MethodOptions\x18\xba\x87\x03 \x01(\v2\x19.atrium.options.v1.ErrorsR\x06errors:O\n" +

@@ -1258,9 +1258,9 @@ const file_atrium_vault_v1_vault_proto_rawDesc = "" +
 	"\x06sealed\x18\x01 \x01(\bR\x06sealed\x12\x1c\n" +
 	"\tthreshold\x18\x02 \x01(\rR\tthreshold\x12\x16\n" +
 	"\x06shares\x18\x03 \x01(\rR\x06shares\x12\x1a\n" +
-	"\bprogress\x18\x04 \x01(\rR\bprogress2\xa1\x11\n" +
-	"\fVaultService\x12\xd7\x01\n" +
-	"\tPutSecret\x12!.atrium.vault.v1.PutSecretRequest\x1a\x1e.atrium.vault.v1.SecretVersion\"\x86\x01\xaa\xbb\x18\x1b\b\x02\x12\x02\x01\a\"\asecrets2\borg_uuid8\t\xb2\xbb\x18\x02P\x01һ\x18 \n" +
+	"\bprogress\x18\x04 \x01(\rR\bprogress2\xa3\x11\n" +
+	"\fVaultService\x12\xd9\x01\n" +
+	"\tPutSecret\x12!.atrium.vault.v1.PutSecretRequest\x1a\x1e.atrium.vault.v1.SecretVersion\"\x88\x01\xaa\xbb\x18\x1b\b\x02\x12\x02\x01\a\"\asecrets2\borg_uuid8\t\xb2\xbb\x18\x04P\x01X\x01һ\x18 \n" +
 	"\fvault_sealed\n" +
 	"\x10version_conflict\x82\xd3\xe4\x93\x027:\x01*\x1a2/api/admin/organizations/{org_uuid}/secrets/{name}\x12\xd3\x01\n" +
 	"\tGetSecret\x12\x1e.atrium.vault.v1.SecretRequest\x1a\x1c.atrium.vault.v1.SecretValue\"\x87\x01\xaa\xbb\x18\x1a\b\x02\x12\x01\x01\"\asecrets2\borg_uuid8\b\xb2\xbb\x18\x04(\x01H\x01һ\x18 \n" +

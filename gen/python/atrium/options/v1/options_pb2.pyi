@@ -255,6 +255,8 @@ class _FormatEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Format.ValueTy
     """IPv4 or IPv6 address."""
     FORMAT_TIMESTAMP: _Format.ValueType  # 6
     """RFC 3339 timestamp or date."""
+    FORMAT_NAME: _Format.ValueType  # 7
+    """Name that people read: at least one character that can be seen."""
 
 class Format(_Format, metaclass=_FormatEnumTypeWrapper):
     """Formats a string rule can demand. An empty string passes unless `required`."""
@@ -273,6 +275,8 @@ FORMAT_IP: Format.ValueType  # 5
 """IPv4 or IPv6 address."""
 FORMAT_TIMESTAMP: Format.ValueType  # 6
 """RFC 3339 timestamp or date."""
+FORMAT_NAME: Format.ValueType  # 7
+"""Name that people read: at least one character that can be seen."""
 Global___Format: _TypeAlias = Format  # noqa: Y015
 
 @_typing.final
@@ -403,6 +407,7 @@ class Rest(_message.Message):
     BY_REQUEST_FIELD_NUMBER: _builtins.int
     ETAG_FIELD_NUMBER: _builtins.int
     IF_MATCH_FIELD_NUMBER: _builtins.int
+    IF_NONE_MATCH_FIELD_NUMBER: _builtins.int
     status: _builtins.int
     """Status of success; 200 when 0."""
     media_type: _builtins.str
@@ -425,6 +430,10 @@ class Rest(_message.Message):
     if_match: _builtins.bool
     """`If-Match` makes the call conditional: it is refused unless the header names
     the present version.
+    """
+    if_none_match: _builtins.bool
+    """`If-None-Match: *` makes the call conditional: it is refused unless there is no
+    such resource.
     """
     @_builtins.property
     def alternatives(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
@@ -456,10 +465,11 @@ class Rest(_message.Message):
         by_request: _abc.Iterable[_builtins.str] | None = ...,
         etag: _builtins.bool = ...,
         if_match: _builtins.bool = ...,
+        if_none_match: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["alternatives", b"alternatives", "by_request", b"by_request", "consumes", b"consumes", "error_title", b"error_title", "etag", b"etag", "if_match", b"if_match", "media_type", b"media_type", "no_store", b"no_store", "optional_body", b"optional_body", "status", b"status"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["alternatives", b"alternatives", "by_request", b"by_request", "consumes", b"consumes", "error_title", b"error_title", "etag", b"etag", "if_match", b"if_match", "if_none_match", b"if_none_match", "media_type", b"media_type", "no_store", b"no_store", "optional_body", b"optional_body", "status", b"status"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -512,6 +522,7 @@ class Rules(_message.Message):
     UNIQUE_FIELD_NUMBER: _builtins.int
     PRESENT_FIELD_NUMBER: _builtins.int
     EMPTY_BY_FIELD_NUMBER: _builtins.int
+    OR_COOKIE_FIELD_NUMBER: _builtins.int
     required: _builtins.bool
     """The field must be present and not empty."""
     min_len: _builtins.int
@@ -543,6 +554,10 @@ class Rules(_message.Message):
     """With `present`: bool field of the same message that says that the list is
     empty. It is refused beside items.
     """
+    or_cookie: _builtins.bool
+    """With `required`: the session cookie carries the value where the body lacks it,
+    in cookie mode (decisions 17.9).
+    """
     def __init__(
         self,
         *,
@@ -558,10 +573,11 @@ class Rules(_message.Message):
         unique: _builtins.bool = ...,
         present: _builtins.bool = ...,
         empty_by: _builtins.str = ...,
+        or_cookie: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_max", b"_max", "_min", b"_min", "max", b"max", "min", b"min"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_max", b"_max", "_min", b"_min", "empty_by", b"empty_by", "format", b"format", "in", b"in", "max", b"max", "max_items", b"max_items", "max_len", b"max_len", "min", b"min", "min_items", b"min_items", "min_len", b"min_len", "pattern", b"pattern", "present", b"present", "required", b"required", "unique", b"unique"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_max", b"_max", "_min", b"_min", "empty_by", b"empty_by", "format", b"format", "in", b"in", "max", b"max", "max_items", b"max_items", "max_len", b"max_len", "min", b"min", "min_items", b"min_items", "min_len", b"min_len", "or_cookie", b"or_cookie", "pattern", b"pattern", "present", b"present", "required", b"required", "unique", b"unique"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__max: _TypeAlias = _typing.Literal["max"]  # noqa: Y015
     _WhichOneofArgType__max: _TypeAlias = _typing.Literal["_max", b"_max"]  # noqa: Y015
