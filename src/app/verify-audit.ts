@@ -21,7 +21,7 @@ const FETCH_MS = 10_000;
 
 /**
  * Verifies an exported audit log without the service.
- * @returns the exit code: 0 when it is valid, 1 when it is not, 2 when it cannot be verified
+ * @returns the exit code: 0 when it is valid or empty, 1 when it is not, 2 when it cannot be verified
  */
 export async function verifyAudit({ file, jwks, folders, say, complain }: VerifyAuditOptions): Promise<number> {
   const find = (path: string): string =>
@@ -61,7 +61,7 @@ function describe({ events, purged, outside, problem, missingKey, head }: ProofR
       `NOT VERIFIED: the events fit each other, but the key set has no key ${missingKey}, which their signature ` +
       "names. Without it, nothing shows that the service wrote them."
     );
-  if (head === null) return "Valid: the export has no events.";
+  if (head === null) return "EMPTY: the export has no events and no signature, so that it proves nothing.";
   const left = [purged > 0 ? `${purged} purged` : "", outside > 0 ? `${outside} outside its times` : ""].filter(
     (text) => text !== "",
   );
