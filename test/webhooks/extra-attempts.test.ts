@@ -104,6 +104,29 @@ it("a delivery that is refused while the endpoint takes others keeps its schedul
   await expect.poll(async () => (await hook.key())?.status).toBe("failed");
 });
 
+it("a delivery that an instance of an earlier version repeats has its whole schedule again", async () => {
+  const hook = await listen(({ event }) => (event.type === "api_key.created" ? 400 : 200));
+  const attempted = (times: number) => expect.poll(async () => (await hook.key())?.attempts.length).toBe(times);
+  await makeKey();
+  await attempted(1);
+  for (const times of [2, 3]) {
+    await hook.test();
+    await attempted(times);
+    app.clock.advance(5 * MINUTE);
+  }
+  // What such an instance writes: it does not know the columns of attempts outside the schedule.
+  await runSql(
+    app.databaseUrl,
+    `update webhook_deliveries set queue = 'first', tries = 0, next_attempt_at = $2, leased_until = null
+     where delivery_id = $1`,
+    [(await hook.key())?.delivery_id, new Date(app.clock.now())],
+  );
+  await attempted(4);
+  const repeated = await hook.key();
+  expect(repeated?.status).toBe("pending");
+  expect(Date.parse(repeated?.next_attempt_at ?? "") - app.clock.now()).toBeGreaterThan(40 * MINUTE);
+});
+
 it("an attempt in flight is not repeated because the endpoint has responded to another delivery", async () => {
   let key: number | "hang" = 503;
   const hook = await listen(({ event }) => (event.type === "api_key.created" ? key : 200));

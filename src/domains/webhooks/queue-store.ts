@@ -122,6 +122,12 @@ export interface Standing {
   scheduledInMs: number | null;
 }
 
+/**
+ * Attempts among `tries` that were no step of the schedule. An instance of an earlier version that restarts a schedule
+ * sets `tries` to 0 and nothing else of it.
+ */
+const EXTRA_TRIES = "least(extra_tries, tries)";
+
 /** The deliveries that have not changed since they were leased, by id; locks their rows. */
 export async function stillOpen(
   tx: Tx,
@@ -130,8 +136,8 @@ export async function stillOpen(
   now: Date | null,
 ): Promise<ReadonlyMap<string, Standing>> {
   const rows = await tx.query<{ deliveryId: string; tries: number } & Standing>(
-    `select delivery_id as "deliveryId", tries, tries - extra_tries as steps,
-       case when scheduled_at > ${present("$3")}
+    `select delivery_id as "deliveryId", tries, tries - ${EXTRA_TRIES} as steps,
+       case when tries > 0 and scheduled_at > ${present("$3")}
          then extract(epoch from scheduled_at - ${present("$3")})::double precision * 1000 end as "scheduledInMs"
      from webhook_deliveries
      where delivery_id = any($1::uuid[]) and status = 'pending' and generation = $2 order by delivery_id for update`,
@@ -155,7 +161,7 @@ export interface RecordedFailure {
 export async function markAttemptsFailed(tx: Tx, failed: readonly RecordedFailure[], now: Date | null): Promise<void> {
   await tx.query(
     `update webhook_deliveries d set attempts = ${withAttempt("f.attempt")}, tries = d.tries + 1, queue = 'retry',
-       extra_tries = d.extra_tries + case when f.pause_ms is null then 0 else 1 end, scheduled_at = null,
+       extra_tries = ${EXTRA_TRIES} + case when f.pause_ms is null then 0 else 1 end, scheduled_at = null,
        next_attempt_at = ${presentPlus("$2", "f.wait_ms")}, not_before = ${presentPlus("$2", "f.pause_ms")},
        status = case when f.wait_ms is null then 'failed' else 'pending' end,
        generation = case when f.wait_ms is null then 0 else d.generation end
