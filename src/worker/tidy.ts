@@ -1,3 +1,4 @@
+import { isAway } from "../platform/db/failure.ts";
 import { createPoller } from "../platform/poller.ts";
 import type { Poller, PollerDeps } from "../platform/poller.ts";
 import type { TidyTasks } from "../platform/tidy-task.ts";
@@ -26,7 +27,10 @@ export function createTidyPoller({ tasks, intervalMs = 600_000, ...deps }: TidyP
   });
 }
 
-/** A task that fails does not stop the others. @throws AggregateError after the last batch, when any task failed. */
+/**
+ * A task that fails does not stop the others.
+ * @throws AggregateError after the last batch, when any task failed; `unavailable` when the database was away
+ */
 async function runTasks(tasks: TidyTasks, signal: AbortSignal): Promise<void> {
   const failures = new Map<string, unknown>();
   for (let left = Object.entries(tasks); left.length > 0 && !signal.aborted; ) {
@@ -41,6 +45,9 @@ async function runTasks(tasks: TidyTasks, signal: AbortSignal): Promise<void> {
     }
     left = unfinished;
   }
+  const [first] = failures.values();
+  // The loss of the database is logged once for the process, whatever fails without it.
+  if (first instanceof Error && failures.values().every(isAway)) throw first;
   if (failures.size > 0)
     throw new AggregateError(failures.values(), `Tidy tasks failed: ${[...failures.keys()].join(", ")}.`);
 }

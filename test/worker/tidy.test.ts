@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { errors } from "../../src/platform/errors.ts";
 import { createTidyPoller } from "../../src/worker/tidy.ts";
 import { pollerDeps } from "../support/pollers.ts";
 
@@ -27,6 +28,25 @@ it("tidy tasks work off their backlogs batch by batch in turn, whether or not an
   await poller.drain(1_000);
   poller.nudge();
   expect(order).toHaveLength(500);
+});
+
+it.each([
+  ["is logged when a task is wrong", new Error("wrong"), ["A poller failed and retries"]],
+  ["is not logged when the database is away", errors.unavailable(), []],
+])("a tidy run that fails %s", async (_, failure, lines) => {
+  const warned: unknown[] = [];
+  const warn = (_context: object, line: string): void => void warned.push(line);
+  const log = { ...pollerDeps.log, warn: warn as (typeof pollerDeps.log)["warn"] };
+  const poller = createTidyPoller({
+    ...pollerDeps,
+    log,
+    tasks: { done: () => Promise.resolve(0), failing: () => Promise.reject(failure) },
+  });
+  poller.start();
+  poller.nudge();
+  await expect.poll(() => poller.stats().failures).toBe(1);
+  expect(warned).toEqual(lines);
+  await poller.drain(1_000);
 });
 
 it("a drained tidy poller finishes the batch in progress and begins no other", async () => {
