@@ -165,7 +165,7 @@ async function startAll(
   const { address, mutualTls, bootstrapped } = await running.app.start();
   ownUrl = address;
   if (mutualTls !== undefined) say(mutualTlsLine(config, mutualTls));
-  say(address === undefined ? "The worker is running" : `Ready on ${config.baseUrlGiven ? config.baseUrl : address}`);
+  say(address === undefined ? "The worker has started" : `Ready on ${config.baseUrlGiven ? config.baseUrl : address}`);
   if (bootstrapped && secrets.bootstrap !== undefined) {
     const { org, email, password } = secrets.bootstrap;
     // Logs are kept: production's have neither the password, which is the operator's own, nor the address.

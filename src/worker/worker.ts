@@ -118,6 +118,7 @@ export function createTemporalWorker(options: TemporalWorkerOptions): TemporalWo
       if (stopping) return;
       health = "ok";
       loggedReason = "";
+      log.info("The Temporal worker takes work");
       await worker.run();
     } finally {
       health = NOT_CONNECTED;

@@ -131,7 +131,7 @@ export async function startServers(
   const start = async (instance: Instance): Promise<void> => {
     instance.isStarting = true;
     instance.program = runProgram("src/main.ts", [instance.role], instance.env);
-    await instance.program.until(/Ready on|The worker is running/u);
+    await instance.program.until(/Ready on|The worker has started/u);
     instance.isStarting = false;
   };
   const end = async ({ program }: Instance): Promise<void> => {
