@@ -36,6 +36,8 @@ async function showCaller(): Promise<void> {
     paginate(atrium.users.listOrganizations, {}).toArray(),
     atrium.mfa.getMfaStatus({}),
   ]);
+  // Another tab may have signed out meanwhile.
+  if (localStorage.getItem(KEY) === null) return;
   find("caller").textContent = `${me.email ?? ""} in ${me.orgName ?? "no organization"}`;
   find("organization").replaceChildren(
     ...organizations.map(({ name, orgUuid }) => new Option(name, orgUuid, false, orgUuid === me.orgUuid)),

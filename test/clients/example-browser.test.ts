@@ -95,8 +95,26 @@ describe.runIf(hasChromium("the tests of the browser example"))("the example bro
     await Promise.all([page, other].map((at) => at.getByRole("button", { name: "Reload" }).click()));
     expect((await Promise.all(answered)).map((response) => response.status())).toEqual([200, 200]);
     expect(refreshes).toBe(1);
+    // A response that comes after another tab has signed out does not show the caller again.
+    let release = (): void => undefined;
+    const isSignedOut = new Promise<void>((resolve) => (release = resolve));
+    await page.route("**/GetMe", async (route) => {
+      const response = await route.fetch();
+      await isSignedOut;
+      await route.fulfill({ response });
+    });
+    const asked = page.waitForRequest((request) => request.url().endsWith("/GetMe"));
+    await page.getByRole("button", { name: "Reload" }).click();
+    await asked;
     await other.getByRole("button", { name: "Sign out" }).click();
     await page.getByRole("button", { name: "Sign in" }).waitFor();
+    const late = page.waitForResponse((response) => response.url().endsWith("/GetMe"));
+    release();
+    await (await late).finished();
+    await page.unroute("**/GetMe");
+    // By the end of another round trip the page has handled the response.
+    await page.evaluate(async () => (await fetch("/")).text());
+    expect(await page.getByRole("button", { name: "Sign in" }).isVisible()).toBe(true);
     await other.close();
   });
 
