@@ -1,7 +1,13 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { migrations } from "../../src/migrations/index.ts";
-import { defineConcurrentMigration, defineMigration, migrate, openDatabase } from "../../src/platform/db/index.ts";
+import {
+  DatabaseStartError,
+  defineConcurrentMigration,
+  defineMigration,
+  migrate,
+  openDatabase,
+} from "../../src/platform/db/index.ts";
 import { silentLog } from "../../src/platform/log.ts";
 import { testClock } from "../support/clock.ts";
 import { testDatabase } from "../support/database.ts";
@@ -64,6 +70,29 @@ describe("Migrations", () => {
     }
   });
 
+  test("migrations refuse a server that is too old, in one line, before they change anything", async () => {
+    const empty = await testDatabase({ empty: true });
+    try {
+      // Found before the function of the server.
+      await runSql(
+        empty.url,
+        `create function public.current_setting(name text) returns text language sql as
+           $$ select case when name like 'server_version%' then '140023' else pg_catalog.current_setting(name) end $$;
+         alter database ${new URL(empty.url).pathname.slice(1)} set search_path = public, pg_catalog`,
+      );
+      const started = migrate({ url: empty.url, migrations, log: silentLog });
+      await expect(started).rejects.toThrow(DatabaseStartError);
+      await expect(started).rejects.toThrow(
+        /^The database \S+ at \S+ is PostgreSQL 140023, but Atrium needs .*15 or newer; .*$/u,
+      );
+      expect(await runSql(empty.url, "select to_regclass('public.schema_migrations') as found")).toEqual([
+        { found: null },
+      ]);
+    } finally {
+      await empty.close();
+    }
+  });
+
   test.each([
     ["in one transaction", defineMigration],
     ["in steps", defineConcurrentMigration],
@@ -109,6 +138,60 @@ describe("Migrations", () => {
       expect(await ran).toEqual([]);
     } finally {
       await other.end().catch(() => undefined);
+      await empty.close();
+    }
+  });
+
+  test("migrations go on after a failover: what was lost runs again, once the database takes writes", async () => {
+    const empty = await testDatabase({ empty: true });
+    const name = new URL(empty.url).pathname.slice(1);
+    const setReadOnly = (to: "on" | "off") =>
+      runSql(home.url, `alter database ${name} set default_transaction_read_only = ${to}`);
+    const holder = new pg.Client({ connectionString: empty.url });
+    try {
+      await runSql(empty.url, "create table kept (id int)");
+      await holder.connect();
+      await holder.query("select pg_advisory_lock(1)");
+      const list = [
+        defineMigration("0001-first", ["alter table kept add column first int"]),
+        defineMigration("0002-second", ["select pg_advisory_lock(1)", "alter table kept add column second int"]),
+      ];
+      // The time limit of its locks ends a migration that waits too; it is tried again.
+      const ran = migrate({ url: empty.url, migrations: list, log: silentLog });
+      await expect
+        .poll(() => runSql(empty.url, "select to_regclass('schema_migrations') is not null as made"))
+        .toEqual([{ made: true }]);
+      await expect
+        .poll(() => runSql(empty.url, "select name from schema_migrations"))
+        .toEqual([{ name: "0001-first" }]);
+      await setReadOnly("on");
+      await runSql(
+        home.url,
+        `select pg_terminate_backend(pid) from pg_stat_activity
+         where application_name = 'atrium-migrations' and datname = $1`,
+        [name],
+      );
+      await holder.end();
+      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      await setReadOnly("off");
+      expect(await ran).toEqual(["0001-first", "0002-second"]);
+    } finally {
+      await holder.end().catch(() => undefined);
+      await empty.close();
+    }
+  });
+
+  test("migrations give up on a database that stays read-only with one line", async () => {
+    const empty = await testDatabase({ empty: true });
+    const name = new URL(empty.url).pathname.slice(1);
+    try {
+      await runSql(home.url, `alter database ${name} set default_transaction_read_only = on`);
+      const failed = migrate({ url: empty.url, migrations, log: silentLog, waitMs: 1_000 });
+      await expect(failed).rejects.toThrow(DatabaseStartError);
+      await expect(failed).rejects.toThrow(
+        new RegExp(`^The database ${name} at .* takes no writes \\(waited 1 s\\): cannot execute .*$`, "u"),
+      );
+    } finally {
       await empty.close();
     }
   });

@@ -2,7 +2,7 @@ import pg from "pg";
 import { parseIntoClientConfig } from "pg-connection-string";
 import type { Log } from "../log.ts";
 import { tracing, withSpan } from "../tracing.ts";
-import { DatabaseStartError, isUnavailable, READ_ONLY } from "./failure.ts";
+import { DatabaseStartError, isUnavailable, isUnwritable, READ_ONLY } from "./failure.ts";
 import { closeConnection } from "./patches/pg-close-connection.ts";
 import { GroupedStatement, QueryGroup } from "./patches/pg-query-group.ts";
 import type { Waiting } from "./patches/pg-query-group.ts";
@@ -33,6 +33,9 @@ const CHECK = `select current_user as role, current_setting('transaction_read_on
 
 /** A connection that fails unless it writes in the restricted role, and that is closed when a query takes too long. */
 class BoundedClient extends pg.Client {
+  /** Whether the connection was refused after it had been made, which whoever asked for it has been told. */
+  isRefused = false;
+
   constructor(config?: pg.ClientConfig) {
     super(config);
     const send = super.query.bind(this) as unknown as Send;
@@ -86,6 +89,7 @@ class BoundedClient extends pg.Client {
         if (rows[0]?.role !== appRole) throw wrongRole(this, rows[0]?.role ?? "an unknown role");
         if (rows[0].isReadOnly) throw readOnly();
       } catch (error) {
+        this.isRefused = true;
         closeConnection(this);
         throw error;
       } finally {
@@ -182,9 +186,9 @@ export function describeDatabase(url: string): string {
 /** Returns the error of a database that does not accept connections, with the address and without the password. */
 export function connectionFailure(url: string, error: unknown, waitedMs: number): DatabaseStartError {
   const reason = (error instanceof AggregateError ? (error.errors[0] as Error) : (error as Error)).message;
-  const what = isUnavailable(error)
-    ? `cannot be reached (waited ${Math.round(waitedMs / 1000)} s)`
-    : "refuses the connection";
+  const waited = `(waited ${Math.round(waitedMs / 1000)} s)`;
+  const away = isUnwritable(error) ? "takes no writes" : "cannot be reached";
+  const what = isUnavailable(error) ? `${away} ${waited}` : "refuses the connection";
   return new DatabaseStartError(`The database ${describeDatabase(url)} ${what}: ${reason}`, { cause: error });
 }
 
@@ -229,7 +233,10 @@ export function createAppPool(url: string, max: number, log: Log): pg.Pool {
     idleTimeoutMillis: 60_000,
   });
   // Without a listener a lost connection would end the process; the pool replaces it.
-  pool.on("error", createLossLogger(log));
+  const logLoss = createLossLogger(log);
+  pool.on("error", (error, client) => {
+    if (!(client instanceof BoundedClient && client.isRefused)) logLoss(error);
+  });
   // A connection that is released inside a transaction is not reused.
   pool.on("release", (_error, client) => {
     const status = client.getTransactionStatus();

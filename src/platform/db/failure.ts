@@ -68,6 +68,11 @@ export function isLockTimeout(error: unknown): boolean {
   return codeOf(error) === "55P03";
 }
 
+/** Whether a statement was canceled, by its time limit or by an administrator (query_canceled). */
+export function isCanceled(error: unknown): boolean {
+  return codeOf(error) === "57014";
+}
+
 /** Whether the database cannot be reached, is full, shuts down, or does not respond in time. */
 export function isUnavailable(error: unknown): boolean {
   const code = codeOf(error);
@@ -85,6 +90,11 @@ export function isAway(error: unknown): boolean {
 
 /** SQLSTATE codes of a database that responds and cannot work: disk_full, out_of_memory, io_error. */
 const EXHAUSTED = new Set(["53100", "53200", "58030"]);
+
+/** Whether the database responds and takes no writes. */
+export function isUnwritable(error: unknown): boolean {
+  return isReadOnly(error) || EXHAUSTED.has(codeOf(error) ?? "");
+}
 
 /** Whether an error for clients comes from a database that responds, so that no probe notices why it fails. */
 export function isExhausted(error: unknown): boolean {

@@ -4,9 +4,9 @@ import { Migration, Migrator } from "@mikro-orm/migrations";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { parseIntoClientConfig } from "pg-connection-string";
-import { connectionFailure, OWNER_APPLICATION, ownerConfig } from "./connection.ts";
+import { connectionFailure, describeDatabase, OWNER_APPLICATION, ownerConfig } from "./connection.ts";
 import { PoolDialect } from "./dialect.ts";
-import { isLockTimeout, isUnavailable } from "./failure.ts";
+import { DatabaseStartError, isCanceled, isLockTimeout, isUnavailable } from "./failure.ts";
 import { grantRead } from "./grants.ts";
 import { ensureAppRole } from "./role.ts";
 import type { Log } from "../log.ts";
@@ -14,6 +14,8 @@ import type { Log } from "../log.ts";
 export type { MigrationObject };
 /** Table with the names of the migrations that have run. */
 export const migrationTable = "schema_migrations";
+/** The oldest PostgreSQL with what migrations use: `nulls not distinct`, and views with `security_invoker`. */
+const OLDEST_MAJOR = 15;
 /** Key of the advisory lock under which migrations run, one at a time per database. */
 const LOCK_KEY = 7_203_918_451;
 /**
@@ -96,25 +98,56 @@ export interface MigrateOptions {
   waitMs?: number;
 }
 
+/** Wait before migrations go on after the database was lost, milliseconds. */
+const RESUME_MS = 500;
+
 /**
  * Runs pending migrations as the owner of the schema, under an advisory lock: of instances that start at the same time,
- * one migrates and the others wait. Also creates the restricted role and grants it to the application's user.
+ * one migrates and the others wait. Also creates the restricted role and grants it to the application's user. Goes on
+ * when the database was lost or read-only for a while, as in a failover.
  * @returns the names of the migrations that ran
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
-  const { say = (line: string) => options.log.warn(line) } = options;
-  const client = await connectWithRetries(options.url, options.waitMs ?? 30_000);
-  try {
-    await acquireMigrationLock(client, say);
-    await ensureAppRole(client, options.appUrl === undefined ? undefined : parseIntoClientConfig(options.appUrl).user);
-    const ran = await withBlockersTold(client, say, () => runAll(options));
-    await client.query(grantRead(migrationTable));
-    if (ran.length > 0) options.log.debug({ migrations: ran }, "migrations have run");
-    return ran;
-  } finally {
-    // The end of the connection releases the lock.
-    await client.end();
+  const { url, log, waitMs = 30_000 } = options;
+  const ran: string[] = [];
+  let [until, ranBefore] = [0, -1];
+  for (;;) {
+    const client = await connectWithRetries(url, waitMs);
+    try {
+      await migrateOn(client, options, ran);
+      if (ran.length > 0) log.debug({ migrations: ran }, "migrations have run");
+      return ran;
+    } catch (error) {
+      if (!isUnavailable(error) || isCanceled(error)) throw error;
+      // A long migration may be interrupted more than once: time counts from the last one that ran.
+      if (ran.length > ranBefore) [until, ranBefore] = [performance.now() + waitMs, ran.length];
+      if (performance.now() >= until) throw connectionFailure(url, error, waitMs);
+    } finally {
+      // The end of the connection releases the lock.
+      await client.end();
+    }
+    await sleep(Math.min(RESUME_MS, waitMs / 10));
   }
+}
+
+/** @throws {DatabaseStartError} when the server is too old for the migrations */
+async function demandVersion(client: pg.Client, url: string): Promise<void> {
+  const sql = "select current_setting('server_version') as text, current_setting('server_version_num')::int as number";
+  const { text = "", number = 0 } = (await client.query<{ text: string; number: number }>(sql)).rows[0] ?? {};
+  if (number >= OLDEST_MAJOR * 10_000) return;
+  throw new DatabaseStartError(
+    `The database ${describeDatabase(url)} is PostgreSQL ${text}, but Atrium needs PostgreSQL ${OLDEST_MAJOR} or ` +
+      "newer; upgrade the server, or name another one.",
+  );
+}
+
+async function migrateOn(client: pg.Client, options: MigrateOptions, ran: string[]): Promise<void> {
+  const { say = (line: string) => options.log.warn(line), appUrl } = options;
+  await demandVersion(client, options.url);
+  await acquireMigrationLock(client, say);
+  await ensureAppRole(client, appUrl === undefined ? undefined : parseIntoClientConfig(appUrl).user);
+  await withBlockersTold(client, say, () => runAll(options, ran));
+  await client.query(grantRead(migrationTable));
 }
 
 /**
@@ -138,12 +171,16 @@ async function acquireMigrationLock(client: pg.Client, say: (line: string) => vo
   }
 }
 
-/** Sessions that a migration waits for: those that hold its lock, or that an index build lets end first. */
+/**
+ * Sessions that a migration waits for: those that hold its lock, or that an index build lets end first, as it may this
+ * very statement.
+ */
 const BLOCKERS = `select distinct holder.pid, holder.application_name as name
   from pg_stat_activity waiting
   cross join lateral unnest(pg_blocking_pids(waiting.pid)) as blocking (pid)
   join pg_stat_activity holder on holder.pid = blocking.pid
-  where waiting.application_name = '${OWNER_APPLICATION}' and waiting.datname = current_database()`;
+  where waiting.application_name = '${OWNER_APPLICATION}' and waiting.datname = current_database()
+    and holder.pid <> pg_backend_pid()`;
 
 /** Runs migrations; beside them, a line says which sessions they wait for. */
 async function withBlockersTold<T>(client: pg.Client, say: (line: string) => void, run: () => Promise<T>): Promise<T> {
@@ -171,13 +208,11 @@ async function withBlockersTold<T>(client: pg.Client, say: (line: string) => voi
   }
 }
 
-/** Runs pending migrations, again while one gives way to another transaction. @returns the names of those that ran */
-async function runAll(options: MigrateOptions): Promise<string[]> {
-  const ran: string[] = [];
+/** Runs pending migrations, again while one gives way to another transaction, and adds the names of those that ran. */
+async function runAll(options: MigrateOptions, ran: string[]): Promise<void> {
   for (let attempt = 0; ; attempt++) {
     try {
-      await runPending(options, ran);
-      return ran;
+      return await runPending(options, ran);
     } catch (error) {
       if (!isLockTimeout(error)) throw error;
       await sleep(LOCK_RETRY_MS[Math.min(attempt, LOCK_RETRY_MS.length - 1)]);
