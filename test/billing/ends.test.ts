@@ -56,10 +56,22 @@ async function endsRecorded(org: string, reason = "organization_deleted"): Promi
 }
 
 describe.each(["stripe", "paddle"] as const)("an organization that is deleted, with %s", (provider) => {
-  test("has its subscriptions cancelled at the provider, also one that is paid afterwards", async () => {
+  test("has its open checkouts closed at the provider, so that nobody pays for what is gone", async () => {
+    const buyer = await founder(world.app);
+    const { url } = await checkedOut(world, buyer.token, provider);
+    expect((await fetch(url)).status).toBe(200);
+    await remove(buyer);
+    await until(async () => (await fetch(url)).status === 410);
+    expect(await stored(buyer.org)).toEqual([]);
+  });
+
+  test("has its subscriptions cancelled at the provider, also one that is paid before its checkout is closed", async () => {
     const buyer = await founder(world.app);
     const { url } = await checkedOut(world, buyer.token, provider);
     const late = await checkedOut(world, buyer.token, provider);
+    // Not known when the organization ends.
+    const session = "update checkouts set session_id = $2 where session_id = $1";
+    await runSql(world.app.databaseUrl, session, [late.session, `${late.session}_x`]);
     await act(url, "pay");
     await world.provider.settled();
     expect(await stored(buyer.org)).toMatchObject([{ status: "active", cancel_at_period_end: false }]);

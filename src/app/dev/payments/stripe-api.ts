@@ -152,7 +152,17 @@ export function createStripeApi(ledger: Ledger, acts: Acts, now: () => number, p
     return act(fields);
   }
 
+  function expireSession(id: string): ApiAnswer {
+    const checkout = ledger.checkouts.get(id);
+    if (checkout === undefined) return failure(404, "resource_missing", `No such checkout.session: ${id}`);
+    if (!acts.isOpen(checkout)) return failure(400, "resource_invalid", "Only open Checkout Sessions can be expired.");
+    checkout.status = "left";
+    return [200, { ...printSession(checkout, ""), status: "expired" }];
+  }
+
   function route({ method, path, query, text }: ApiCall): ApiAnswer {
+    const expiring = /^\/v1\/checkout\/sessions\/(\w+)\/expire$/u.exec(path)?.[1];
+    if (method === "POST" && expiring !== undefined) return checked(text, {}, () => expireSession(expiring));
     const [, , resource = "", id = "", verb = ""] = path.split("/");
     switch (`${method} ${[resource, id === "" ? "" : "*", verb].filter(Boolean).join("/")}`) {
       case "POST checkout/*":

@@ -7,7 +7,7 @@ import { causedBy, EVENTS } from "../../event-catalogue/index.ts";
 import type { BillingDeps } from "../deps.ts";
 import type { DemandPermission } from "../../rbac/index.ts";
 import { billingErrors } from "../errors.ts";
-import { UnknownCustomer, UnsupportedSum } from "../providers/index.ts";
+import { endsByItself, UnknownCustomer, UnsupportedSum } from "../providers/index.ts";
 import type { ProviderName, Providers } from "../providers/index.ts";
 import type { Inbox } from "../payments/inbox.ts";
 import { pageOf } from "./pages.ts";
@@ -68,9 +68,9 @@ export function createCheckout(
     return new Date(provider === "stripe" ? Math.min(end, clock.now() + MAX_SESSION_MS) : end);
   }
 
-  /** Whether nobody can pay a session any more. A transaction of Paddle has no end. */
+  /** Whether nobody can pay a session any more. */
   const isOver = ({ provider, status, expiresAt }: CheckoutView): boolean =>
-    provider === "stripe" && status === "expired" && expiresAt.getTime() + REPORT_MS <= clock.now();
+    endsByItself(provider) && status === "expired" && expiresAt.getTime() + REPORT_MS <= clock.now();
 
   /**
    * The quote to pay.

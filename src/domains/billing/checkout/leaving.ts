@@ -1,7 +1,7 @@
 import type { Tx } from "../../../platform/db/types.ts";
 import type { Providers } from "../providers/index.ts";
 
-/** Outbox topic: a checkout that can still be paid has lost its quote. Payload: {@link LeftCheckout}. */
+/** Outbox topic: a checkout that can be paid has lost its quote or organization. Payload: {@link LeftCheckout}. */
 export const CHECKOUT_LEFT = "checkout.left";
 
 /** For how long a provider is asked to close a checkout, milliseconds. */
@@ -20,7 +20,7 @@ export async function leaveCheckouts(tx: Tx, left: readonly LeftCheckout[], at: 
     await tx.emit({ topic: CHECKOUT_LEFT, payload: { provider, session }, expiresAt });
 }
 
-/** Checkouts whose quotes are gone: what they would pay for cannot be bought any more. */
+/** Checkouts whose quotes or organizations are gone: what they would pay for cannot be bought any more. */
 export function createCheckoutEnd(providers: Providers) {
   return {
     /**

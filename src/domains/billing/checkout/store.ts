@@ -1,6 +1,8 @@
 import { SKIP_REAUTHORIZATION } from "../../../platform/db/types.ts";
 import type { Database, Tx } from "../../../platform/db/types.ts";
+import { endsByItself } from "../providers/index.ts";
 import type { ProviderName } from "../providers/index.ts";
+import type { LeftCheckout } from "./leaving.ts";
 
 /** The customer of an organization alone at a provider; undefined where none is known. */
 export async function customerOf(
@@ -128,6 +130,20 @@ export async function storeSession(
     [provider, session.id, quoteId],
   );
   return true;
+}
+
+/** Checkouts of an organization that nobody has paid and that can be paid at a time, the newest. */
+export async function openCheckouts(tx: Tx, orgUuid: string, at: Date): Promise<LeftCheckout[]> {
+  const rows = await tx.query<LeftCheckout & { isPastEnd: boolean }>(
+    `select c.provider, c.session_id as session, c.expires_at <= $2 as "isPastEnd"
+     from checkouts c join quotes q on q.quote_id = c.quote_id
+     where c.org_uuid = $1 and c.session_id is not null and q.consumed_at is null
+     order by c.claimed_at desc limit 1000`,
+    [orgUuid, at],
+  );
+  return rows
+    .filter(({ provider, isPastEnd }) => !isPastEnd || !endsByItself(provider))
+    .map(({ provider, session }) => ({ provider, session }));
 }
 
 /** Frees a claim whose call failed. */

@@ -5,6 +5,8 @@ import { bySystem, EVENTS } from "../../event-catalogue/index.ts";
 import type { Cause } from "../../event-catalogue/index.ts";
 import type { EndedInstall } from "../../marketplace/index.ts";
 import type { BillingDeps } from "../deps.ts";
+import { leaveCheckouts } from "../checkout/leaving.ts";
+import { openCheckouts } from "../checkout/store.ts";
 import { UnknownSubscription } from "../providers/index.ts";
 import type { Providers } from "../providers/index.ts";
 import * as store from "./store.ts";
@@ -64,9 +66,16 @@ export function createSubscriptionEnd(
       await tx.emit({ topic: SUBSCRIPTIONS_LEFT, payload: { ...left } });
     },
 
-    /** Writes the messages of the next batch of a deleted organization's subscriptions; idempotent. */
+    /**
+     * Writes the messages of the next batch of a deleted organization's subscriptions, and with the first batch of the
+     * checkouts that could still be paid for it; idempotent.
+     */
     async leaveBatch({ org_uuid, by, after }: LeftSubscriptions): Promise<void> {
       await database.background.transaction(async (tx) => {
+        if (after === null) {
+          const at = dateOf(clock);
+          await leaveCheckouts(tx, await openCheckouts(tx, org_uuid, at), at);
+        }
         const ids = await store.renewingSubscriptions(tx, org_uuid, after, BATCH);
         for (const subscription_id of ids)
           await leaveSubscription(tx, { org_uuid, subscription_id, by, reason: ORGANIZATION_DELETED });

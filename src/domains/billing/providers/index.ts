@@ -5,6 +5,7 @@ import type { PaymentProvider, ProviderName } from "./provider.ts";
 import { isRefusal } from "./refusal.ts";
 
 export {
+  endsByItself,
   MethodDeclined,
   PROVIDER_ERRORS,
   PROVIDER_NAMES,

@@ -122,6 +122,9 @@ export class UnknownCustomer extends Error {}
 /** The provider does not know a subscription, or not any more. */
 export class UnknownSubscription extends Error {}
 
+/** Whether a checkout ends by itself; one of Paddle can be paid until it is closed. */
+export const endsByItself = (provider: string): boolean => provider === "stripe";
+
 /** A payment provider. A call that fails throws; the caller turns that into `provider_error`. */
 export interface PaymentProvider {
   readonly name: ProviderName;

@@ -40,8 +40,14 @@ export function createStripe({ apiKey, webhookSecret, apiBase }: Provider): Paym
       }
     },
 
-    // A session ends by itself.
-    closeCheckout: () => Promise.resolve(),
+    async closeCheckout(externalId) {
+      try {
+        await sdk().checkout.sessions.expire(externalId);
+      } catch (error) {
+        // One that is paid or has ended cannot be closed.
+        if (!(error instanceof Stripe.errors.StripeInvalidRequestError)) throw error;
+      }
+    },
 
     // A session without customer makes one of its own, whatever email is typed.
     customerFor: () => Promise.resolve(undefined),

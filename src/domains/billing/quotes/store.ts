@@ -53,7 +53,7 @@ export function insertQuotes(tx: Tx, quotes: readonly QuoteRow[]): void {
 
 /**
  * Deletes a batch of quotes that expired before a time, of which no payment knows, with their checkouts; returns how
- * many, and the checkouts that do not end by themselves.
+ * many, and the checkouts.
  */
 export async function deleteExpiredQuotes(tx: Tx, before: Date): Promise<{ count: number; left: LeftCheckout[] }> {
   const [row] = await tx.query<{ count: number; left: LeftCheckout[] }>(
@@ -69,7 +69,7 @@ export async function deleteExpiredQuotes(tx: Tx, before: Date): Promise<{ count
      gone as (delete from quotes where quote_id in (select quote_id from old) returning 1)
      select (select count(*)::int from gone) as count, coalesce((
        select json_agg(json_build_object('provider', provider, 'session', session_id)) from sessions
-       where provider = 'paddle' and session_id is not null), '[]') as left`,
+       where session_id is not null), '[]') as left`,
     [before],
   );
   return row ?? { count: 0, left: [] };

@@ -2,6 +2,7 @@ import { dateOf } from "../../../platform/clock.ts";
 import type { TidyTask } from "../../../platform/tidy-task.ts";
 import { leaveCheckouts } from "../checkout/leaving.ts";
 import type { BillingDeps } from "../deps.ts";
+import { endsByItself } from "../providers/index.ts";
 import { deleteExpiredQuotes } from "./store.ts";
 
 /** How long quotes that nobody paid are kept after their end, milliseconds. */
@@ -17,7 +18,8 @@ export function createQuoteTidy({
   return () =>
     database.background.transaction(async (tx) => {
       const { count, left } = await deleteExpiredQuotes(tx, dateOf(clock, -KEPT_MS));
-      await leaveCheckouts(tx, left, dateOf(clock));
+      const open = left.filter(({ provider }) => !endsByItself(provider));
+      await leaveCheckouts(tx, open, dateOf(clock));
       return count;
     });
 }
