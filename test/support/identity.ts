@@ -176,9 +176,13 @@ function build(
     serviceIdentities,
     mtlsCa: createMtlsCa({ ...shared, config }),
     invitations,
-    marketplace: { memberLeaves: () => Promise.resolve(), organizationEnds: () => Promise.resolve() },
+    marketplace: {
+      memberLeaves: () => Promise.resolve(),
+      lockForEnd: () => Promise.resolve(),
+      organizationEnds: () => Promise.resolve(),
+    },
     billing: { ending: { organizationEnds: () => Promise.resolve() } },
-    vault: { endWithOrganization: () => Promise.resolve() },
+    vault: { lockForEnd: () => Promise.resolve(), endWithOrganization: () => Promise.resolve() },
   });
 
   const oidc = createOidc({

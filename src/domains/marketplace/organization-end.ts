@@ -4,12 +4,12 @@ import type { Tx } from "../../platform/db/types.ts";
 import { EVENTS } from "../event-catalogue/index.ts";
 import type { Cause } from "../event-catalogue/index.ts";
 import { deleteGrantsOf } from "./apps/admin-store.ts";
-import { lockApp, unarchivedApps } from "./apps/store.ts";
+import { lockApp, lockUnarchivedApps, unarchivedApps } from "./apps/store.ts";
 import type { MarketplaceDeps } from "./deps.ts";
 import type { Deprovisioning } from "./installs/deprovisioning.ts";
 import { INSTALLS_LEFT } from "./installs/events.ts";
 import type { LeftInstalls } from "./installs/events.ts";
-import { liveInstallsOf } from "./installs/store.ts";
+import { liveInstallsOf, lockLiveInstallsOf } from "./installs/store.ts";
 
 /** Installs that one transaction deprovisions. */
 const BATCH = 100;
@@ -27,6 +27,12 @@ export function createOrganizationEnd(
   }
 
   return {
+    /** Locks what `organizationEnds` changes. */
+    async lockForEnd(tx: Tx, orgUuid: string): Promise<void> {
+      await lockUnarchivedApps(tx, orgUuid);
+      await lockLiveInstallsOf(tx, orgUuid, BATCH);
+    },
+
     /**
      * Archives an organization's apps (their installs elsewhere live on, as with any archived app) and begins
      * deprovisioning its own installs, in the transaction that deletes the organization. The installs of the first

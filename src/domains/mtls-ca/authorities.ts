@@ -103,6 +103,9 @@ export function createAuthorities({ database, clock, random, sealer, events }: A
         });
       }),
 
+    /** Locks what `endWithOrganization` changes. */
+    lockForEnd: store.lockAuthority,
+
     /** Deletes the authority of an organization that ends. */
     async endWithOrganization(tx: Tx, orgUuid: string): Promise<void> {
       await store.deleteAuthority(tx, orgUuid, dateOf(clock));

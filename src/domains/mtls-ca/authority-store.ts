@@ -58,6 +58,11 @@ export async function insertAuthority(
   return (await tx.query(sql, params)).length > 0;
 }
 
+/** Locks the active authority of an organization until the transaction ends. */
+export async function lockAuthority(tx: Tx, orgUuid: string): Promise<void> {
+  await tx.query("select 1 from mtls_cas where org_uuid = $1 and deleted_at is null for no key update", [orgUuid]);
+}
+
 /** Deletes the active authority of an organization; returns it, undefined when there was none. */
 export async function deleteAuthority(
   tx: Tx,

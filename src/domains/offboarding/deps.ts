@@ -20,9 +20,9 @@ export interface OffboardingDeps {
   sessions: Pick<Sessions, "ending">;
   credentials: { manage: Pick<Credentials["manage"], "endWithMembership" | "endWithOrganization"> };
   serviceIdentities: Pick<ServiceIdentities, "endWithOrganization">;
-  marketplace: Pick<Marketplace, "memberLeaves" | "organizationEnds">;
+  marketplace: Pick<Marketplace, "memberLeaves" | "lockForEnd" | "organizationEnds">;
   billing: { ending: Pick<Billing["ending"], "organizationEnds"> };
-  mtlsCa: { authorities: Pick<MtlsCa["authorities"], "endWithOrganization"> };
-  vault: Pick<Vault, "endWithOrganization">;
+  mtlsCa: { authorities: Pick<MtlsCa["authorities"], "lockForEnd" | "endWithOrganization"> };
+  vault: Pick<Vault, "lockForEnd" | "endWithOrganization">;
   invitations: Pick<Invitations, "endWithMembership">;
 }

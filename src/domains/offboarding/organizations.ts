@@ -34,9 +34,18 @@ export function createOrganizationEnd(deps: Deps) {
     vault,
   } = deps;
 
-  /** Ends a locked organization with everything in it. Its webhooks receive that event and none of what follows. */
+  /**
+   * Ends a locked organization with everything in it. Its webhooks receive that event and none of what follows.
+   *
+   * Whoever writes locks a row, then the webhooks that receive the event, then what the caller depends on. Here
+   * webhooks and callers have to end before the rows, so that none is created afterwards; hence the rows are locked
+   * first.
+   */
   async function endLocked(tx: Tx, { uuid, name }: OrganizationRow, by: Cause): Promise<void> {
     const ended = EVENTS["organization.deleted"];
+    await mtlsCa.authorities.lockForEnd(tx, uuid);
+    await marketplace.lockForEnd(tx, uuid);
+    await vault.lockForEnd(tx, uuid);
     await events.notify(tx, ended, { orgUuid: uuid, data: { org_uuid: uuid, name } });
     await organizations.remove(tx, uuid, dateOf(clock));
     await sessions.ending.ofOrganization(tx, uuid, { by, reason: "organization_deleted" });

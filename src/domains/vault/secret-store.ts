@@ -86,6 +86,11 @@ export async function markDeleted(tx: Tx, orgUuid: string, name: string, at: Dat
   );
 }
 
+/** Locks every secret of an organization until the transaction ends. */
+export async function lockSecrets(tx: Tx, orgUuid: string): Promise<void> {
+  await tx.query("select 1 from vault_secrets where org_uuid = $1 order by secret_id for no key update", [orgUuid]);
+}
+
 /** Marks all names of an organization as deleted, and not to be restored. */
 export async function endSecrets(tx: Tx, orgUuid: string, at: Date): Promise<void> {
   await tx.query(

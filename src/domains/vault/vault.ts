@@ -1,6 +1,6 @@
 import { dateOf } from "../../platform/clock.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
-import { deleteKeyring } from "./keyring-store.ts";
+import { deleteKeyring, lockKeyring } from "./keyring-store.ts";
 import { createMasterKeys } from "./master-keys.ts";
 import type { MasterKeysDeps } from "./master-keys.ts";
 import { createReading } from "./reading.ts";
@@ -8,7 +8,7 @@ import type { ReadingDeps } from "./reading.ts";
 import { createRotation } from "./rotation.ts";
 import { createSeal } from "./seal.ts";
 import type { SealDeps } from "./seal.ts";
-import { endSecrets } from "./secret-store.ts";
+import { endSecrets, lockSecrets } from "./secret-store.ts";
 import { createSecrets } from "./secrets.ts";
 import type { SecretsDeps } from "./secrets.ts";
 import { deleteNames, deleteVersions } from "./tidy-store.ts";
@@ -27,6 +27,11 @@ export function createVault(given: VaultDeps) {
     read: createReading(deps),
     secrets: createSecrets(deps),
     rotate: createRotation(deps),
+    /** Locks what `endWithOrganization` changes. */
+    async lockForEnd(tx: Tx, orgUuid: string): Promise<void> {
+      await lockKeyring(tx, orgUuid);
+      await lockSecrets(tx, orgUuid);
+    },
     /** Ends the vault of an organization: without its key nothing opens, and the tidy tasks remove the rest. */
     async endWithOrganization(tx: Tx, orgUuid: string): Promise<void> {
       await deleteKeyring(tx, orgUuid);

@@ -71,3 +71,12 @@ export async function liveInstallsOf(tx: Pick<Tx, "query">, orgUuid: string, lim
   );
   return rows.map((row) => row.installId);
 }
+
+/** Locks the installs that {@link liveInstallsOf} returns, until the transaction ends. */
+export async function lockLiveInstallsOf(tx: Pick<Tx, "query">, orgUuid: string, limit: number): Promise<void> {
+  await tx.query(
+    `select 1 from installs
+     where org_uuid = $1 and status in ('provisioning', 'active', 'suspended') order by install_id limit $2 for update`,
+    [orgUuid, limit],
+  );
+}
