@@ -1,5 +1,5 @@
 import type { CallerContext } from "../../platform/context.ts";
-import { isAway } from "../../platform/db/failure.ts";
+import { createFailureLog } from "../../platform/db/failure-log.ts";
 import { errors } from "../../platform/errors.ts";
 import type { DeliveryRow } from "./delivery-store.ts";
 import type { WebhookDeps } from "./deps.ts";
@@ -39,7 +39,7 @@ export function createWatch({ database, log }: WebhookDeps, registration: Pick<R
   let snapshot: string | undefined;
   let timer: NodeJS.Timeout | undefined;
   let polls = 0;
-  let isFailing = false;
+  const failures = createFailureLog(log, "The changes of watched webhooks could not be read");
 
   function fail(webhookId: string, failure: Error): void {
     for (const watcher of watched.get(webhookId) ?? []) {
@@ -75,13 +75,6 @@ export function createWatch({ database, log }: WebhookDeps, registration: Pick<R
     }
   }
 
-  /** Logs the first of consecutive failures; one while the database is away is expected, and logged elsewhere. */
-  function report(error: unknown): void {
-    if (isAway(error) || isFailing) return;
-    isFailing = true;
-    log.warn({ err: error }, "The changes of watched webhooks could not be read");
-  }
-
   async function poll(): Promise<void> {
     try {
       if (++polls % RENEW_POLLS === 0) await renew();
@@ -93,10 +86,10 @@ export function createWatch({ database, log }: WebhookDeps, registration: Pick<R
         }
         snapshot = seen;
       }
-      isFailing = false;
+      failures.succeeded();
     } catch (error) {
       // Nothing is lost: watchers receive the changes once they can be read.
-      report(error);
+      failures.failed(error);
     }
     if (watched.size > 0) return start();
     timer = undefined;

@@ -1,6 +1,6 @@
 import { callerOrg } from "../../../platform/caller.ts";
 import type { CallerContext } from "../../../platform/context.ts";
-import { isAway } from "../../../platform/db/failure.ts";
+import { createFailureLog } from "../../../platform/db/failure-log.ts";
 import type { MarketplaceDeps } from "../deps.ts";
 import { marketplaceErrors } from "../errors.ts";
 import type { InstallView } from "./read-install.ts";
@@ -43,7 +43,7 @@ export function createWatch({ database, log }: MarketplaceDeps) {
   const toRead = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
   let isReading = false;
-  let isFailing = false;
+  const failures = createFailureLog(log, "The changes of watched installs could not be read");
 
   async function notifyAll(watchers: readonly Watcher[], update: Update): Promise<void> {
     for (let from = 0; from < watchers.length; from += NOTIFY_BATCH) {
@@ -87,13 +87,6 @@ export function createWatch({ database, log }: MarketplaceDeps) {
     isReading = false;
   }
 
-  /** Logs the first of consecutive failures; one while the database is away is expected, and logged elsewhere. */
-  function report(error: unknown): void {
-    if (isAway(error) || isFailing) return;
-    isFailing = true;
-    log.warn({ err: error }, "The changes of watched installs could not be read");
-  }
-
   async function poll(): Promise<void> {
     try {
       for (const { installId, version } of await currentVersions(database, [...watched.keys()])) {
@@ -101,10 +94,10 @@ export function createWatch({ database, log }: MarketplaceDeps) {
         if (entry?.version !== undefined && entry.version !== version) toRead.add(installId);
       }
       await readRequested();
-      isFailing = false;
+      failures.succeeded();
     } catch (error) {
       // Nothing is lost: watchers receive the changes once they can be read.
-      report(error);
+      failures.failed(error);
     }
     timer = watched.size === 0 ? undefined : setTimeout(() => void poll(), POLL_MS);
   }
