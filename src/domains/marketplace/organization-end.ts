@@ -4,12 +4,12 @@ import type { Tx } from "../../platform/db/types.ts";
 import { EVENTS } from "../event-catalogue/index.ts";
 import type { Cause } from "../event-catalogue/index.ts";
 import { deleteGrantsOf } from "./apps/admin-store.ts";
-import { lockApp, lockUnarchivedApps, unarchivedApps } from "./apps/store.ts";
+import { lockApp, lockUnarchivedApps } from "./apps/store.ts";
 import type { MarketplaceDeps } from "./deps.ts";
 import type { Deprovisioning } from "./installs/deprovisioning.ts";
 import { INSTALLS_LEFT } from "./installs/events.ts";
 import type { LeftInstalls } from "./installs/events.ts";
-import { liveInstallsOf, lockLiveInstallsOf } from "./installs/store.ts";
+import { liveInstallsOf } from "./installs/store.ts";
 
 /** Installs that one transaction deprovisions. */
 const BATCH = 100;
@@ -30,7 +30,7 @@ export function createOrganizationEnd(
     /** Locks what `organizationEnds` changes. */
     async lockForEnd(tx: Tx, orgUuid: string): Promise<void> {
       await lockUnarchivedApps(tx, orgUuid);
-      await lockLiveInstallsOf(tx, orgUuid, BATCH);
+      await liveInstallsOf(tx, orgUuid, BATCH, "for update");
     },
 
     /**
@@ -40,7 +40,7 @@ export function createOrganizationEnd(
      * neither publishers' reports nor administrators of the app can change them.
      */
     async organizationEnds(tx: Tx, orgUuid: string, by: Cause): Promise<void> {
-      for (const appId of await unarchivedApps(tx, orgUuid)) {
+      for (const appId of await lockUnarchivedApps(tx, orgUuid)) {
         const app = await lockApp(tx, appId);
         if (app === null || app.status === "archived") continue;
         app.archive(dateOf(clock));

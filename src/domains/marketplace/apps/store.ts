@@ -78,20 +78,11 @@ export async function appsWhere(
   return database.read((em) => Promise.resolve({ apps: rows.map((row) => em.map(App, row)), ...total }));
 }
 
-/** Locks the apps of an organization that {@link unarchivedApps} returns, until the transaction ends. */
-export async function lockUnarchivedApps(tx: Pick<Tx, "query">, orgUuid: string): Promise<void> {
-  await tx.query(
-    `select 1 from apps
-     where org_uuid = $1 and status in ('draft', 'published', 'rejected') order by created_at for update`,
-    [orgUuid],
-  );
-}
-
-/** Ids of an organization's apps that are not archived. */
-export async function unarchivedApps(tx: Pick<Tx, "query">, orgUuid: string): Promise<string[]> {
+/** Ids of an organization's apps that are not archived, locked until the transaction ends. */
+export async function lockUnarchivedApps(tx: Pick<Tx, "query">, orgUuid: string): Promise<string[]> {
   const rows = await tx.query<{ appId: string }>(
     `select app_id as "appId" from apps
-     where org_uuid = $1 and status in ('draft', 'published', 'rejected') order by created_at`,
+     where org_uuid = $1 and status in ('draft', 'published', 'rejected') order by created_at for update`,
     [orgUuid],
   );
   return rows.map((row) => row.appId);

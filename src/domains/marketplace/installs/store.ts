@@ -62,21 +62,17 @@ export async function hasLiveInstall(tx: Tx, orgUuid: string, appId: string): Pr
   return rows.length > 0;
 }
 
-/** Ids of an organization's installs that are not yet being deprovisioned, at most `limit`. */
-export async function liveInstallsOf(tx: Pick<Tx, "query">, orgUuid: string, limit: number): Promise<string[]> {
+/** Ids of an organization's installs that are not yet being deprovisioned, at most `limit`, in a fixed order. */
+export async function liveInstallsOf(
+  tx: Pick<Tx, "query">,
+  orgUuid: string,
+  limit: number,
+  lock: "" | "for update" = "",
+): Promise<string[]> {
   const rows = await tx.query<{ installId: string }>(
     `select install_id as "installId" from installs
-     where org_uuid = $1 and status in ('provisioning', 'active', 'suspended') order by install_id limit $2`,
+     where org_uuid = $1 and status in ('provisioning', 'active', 'suspended') order by install_id limit $2 ${lock}`,
     [orgUuid, limit],
   );
   return rows.map((row) => row.installId);
-}
-
-/** Locks the installs that {@link liveInstallsOf} returns, until the transaction ends. */
-export async function lockLiveInstallsOf(tx: Pick<Tx, "query">, orgUuid: string, limit: number): Promise<void> {
-  await tx.query(
-    `select 1 from installs
-     where org_uuid = $1 and status in ('provisioning', 'active', 'suspended') order by install_id limit $2 for update`,
-    [orgUuid, limit],
-  );
 }
