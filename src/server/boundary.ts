@@ -3,7 +3,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { mapFailure } from "../platform/db/failure.ts";
 import { errors, ServiceError } from "../platform/errors.ts";
 import type { ErrorRow } from "../platform/errors.ts";
-import { Refusal } from "../transcoding/index.ts";
+import { describeViolations, Refusal } from "../transcoding/index.ts";
 import { withBounds } from "./bounds.ts";
 import { isUnknownCompression, isUnreadableMessage } from "./patches/connect-error-messages.ts";
 import type { Policy } from "./policy.ts";
@@ -55,7 +55,7 @@ function ofRefusal(refusal: Refusal, policy: Policy | undefined): ServiceError {
   ) {
     row = [400, "invalid_uuid", ""];
   }
-  const message = fields?.map(({ field, message: what }) => `${field}: ${what}`).join("; ") ?? refusal.rawMessage;
+  const message = fields === undefined ? refusal.rawMessage : describeViolations(fields);
   return new ServiceError(row, { message, fields, headers: refusal.headers, cause: refusal });
 }
 

@@ -17,7 +17,7 @@ export type {
   TranscoderOptions,
   Violation,
 } from "./types.ts";
-export { Refusal } from "./refusal.ts";
+export { describeViolations, Refusal } from "./refusal.ts";
 export { formatPath, JsonError } from "./json/parse.ts";
 export { isHttpBody } from "./bindings.ts";
 export { checkJson, parseJson } from "./json/plain.ts";

@@ -49,5 +49,10 @@ export function invalid(
   kind: "invalid_path" | "invalid_query" | "invalid_body",
   violations: readonly Violation[],
 ): Refusal {
-  return new Refusal(kind, violations.map((v) => `${v.field}: ${v.message}`).join("; "), { violations });
+  return new Refusal(kind, describeViolations(violations), { violations });
+}
+
+/** The message of a refusal that has violations. */
+export function describeViolations(violations: readonly Violation[]): string {
+  return violations.map(({ field, message }) => `${field}: ${message}`).join("; ");
 }
