@@ -23,7 +23,7 @@ export function demandManageable(caller: Caller, webhook: Webhook | null): Webho
 /**
  * Locks a webhook that the caller may manage; they keep that power until the transaction ends.
  * @throws {forbidden} when the caller is neither administrator of their organization nor of any app
- * @throws {unauthorized} when the caller no longer administers the app
+ * @throws {unauthorized} when the caller no longer has their power, or no longer administers the app
  * @throws {not_found} when there is no such webhook
  */
 export async function lockManageable(
@@ -34,6 +34,8 @@ export async function lockManageable(
   lock: typeof store.lockWebhook = store.lockWebhook,
 ): Promise<Webhook> {
   demandPower(caller);
+  // Before the webhook: a change of the caller's membership sends its event to webhooks when it has locked the caller.
+  await tx.reauthorize("keep");
   const appId = caller.appAdmin.length > 0 ? await store.appOf(tx, webhookId) : undefined;
   // Before the webhook: transactions that send an event of the app to its webhooks have locked the app first.
   if (appId !== undefined && administersApp(caller, appId))

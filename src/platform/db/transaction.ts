@@ -208,7 +208,7 @@ function openTransaction(client: PoolClient, orm: MikroORM, reauthorize: Request
     afterCommit(action): void {
       actions.push(action);
     },
-    reauthorize: () => startReauthorization("change") ?? Promise.resolve(),
+    reauthorize: (how = "change") => startReauthorization(how) ?? Promise.resolve(),
   };
 
   function startReauthorization(how: "keep" | "change"): Promise<void> | undefined {

@@ -38,12 +38,13 @@ export interface Tx {
   /** Runs after a successful commit, never after a rollback. */
   afterCommit(action: () => void): void;
   /**
-   * Reauthorizes the caller now instead of before COMMIT, and locks their credential and membership for a change. Call
-   * it before this transaction ends or reduces a credential or membership: that may be the caller's own, with which the
-   * check before COMMIT would fail.
+   * Reauthorizes the caller now instead of before COMMIT, and locks their credential and membership, by default for a
+   * change. Call it before this transaction ends or reduces a credential or membership: that may be the caller's own,
+   * with which the check before COMMIT would fail. With `keep`, call it before this transaction locks what a change of
+   * a membership waits for. The first call decides how.
    * @throws {unauthorized} when the caller no longer has the authenticated credential and power
    */
-  reauthorize(): Promise<void>;
+  reauthorize(how?: "keep" | "change"): Promise<void>;
 }
 
 /**

@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startApp } from "../support/app.ts";
+import type { TestApp } from "../support/app.ts";
+import { watchDeadlocks } from "../support/deadlocks.ts";
+import { holding } from "../support/holding.ts";
+import { founder, member, outcome } from "../support/people.ts";
+import { runSql } from "../support/postgres.ts";
+
+/** Id of the fixed role `admin`. */
+const ADMIN = 1;
+
+const { log, deadlocks } = watchDeadlocks();
+let app: TestApp;
+beforeAll(async () => {
+  app = await startApp({ env: { SERVICE_OPEN_SIGNUP: "1" }, log });
+});
+afterAll(() => app.close());
+
+test("an admin repeats a delivery while they lose their role, of which the webhook hears, without a deadlock", async () => {
+  const owner = await founder(app);
+  const admin = await member(app, owner, ADMIN);
+  const { body: webhook } = await app.call("POST", "/api/v2/webhooks", {
+    token: owner.token,
+    body: { url: "https://hooks.example.test/in", events: ["*"] },
+  });
+  const path = `/api/v2/webhooks/${webhook.webhook_id as string}`;
+  const { body: sent } = await app.call("POST", `${path}/test`, { token: owner.token });
+  const deliveryId = sent.delivery_id as string;
+  await runSql(app.databaseUrl, "update webhook_deliveries set status = 'failed' where delivery_id = $1", [deliveryId]);
+
+  const held = await holding(app.databaseUrl);
+  await held.run("select 1 from webhook_deliveries where delivery_id = $1 for update", [deliveryId]);
+  const redelivery = app.call("POST", `${path}/deliveries/${deliveryId}/redeliver`, { token: admin.token });
+  await held.waitedFor();
+  const demotion = app.call("PUT", `/api/users/${admin.userUuid}/role`, {
+    token: owner.token,
+    body: { role: "employee" },
+  });
+  await held.waitedFor(2);
+  await held.commit();
+
+  expect([outcome(await redelivery), outcome(await demotion)]).toEqual(["202", "200"]);
+  expect(deadlocks).toEqual([]);
+});
