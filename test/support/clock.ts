@@ -21,3 +21,9 @@ export function testClock(start: number = Date.now()): TestClock {
     },
   };
 }
+
+/** A clock that advances by a millisecond whenever it is read, as time does between two statements. */
+export function tickingClock(start: number = Date.now()): Clock {
+  let present = start;
+  return { now: () => present++ };
+}

@@ -1,10 +1,9 @@
 import type { Clock } from "../../platform/clock.ts";
-import { dateOf } from "../../platform/clock.ts";
 import type { Tx } from "../../platform/db/types.ts";
-import { EVENTS } from "../event-catalogue/index.ts";
+import { bySystem, EVENTS } from "../event-catalogue/index.ts";
 import type { Cause, DataOf, Events } from "../event-catalogue/index.ts";
 import { derivedEnded } from "./ending-store.ts";
-import type { EndedSessions } from "./ending-store.ts";
+import type { DerivedSession, EndedSessions } from "./ending-store.ts";
 
 /** Dependencies of the record of ended sessions. */
 export interface EndedDeps {
@@ -27,19 +26,21 @@ export async function notifyEnded(
 
 /**
  * Records the sessions that ended in this transaction because one of `sources` did (the trigger `sessions_derived`
- * ended them): each belongs to an organization of its own, whose log and webhooks would otherwise not show it.
+ * ended them): each belongs to an organization of its own, whose log and webhooks would otherwise not show it. That log
+ * names nobody of the organization in which the first one ended, such as an administrator there.
  */
 export async function recordDerivedEnded(
-  { clock, events }: EndedDeps,
+  { events }: Pick<EndedDeps, "events">,
   tx: Tx,
   sources: readonly string[],
   by: Cause,
 ): Promise<void> {
   if (sources.length === 0) return;
-  const derived = await derivedEnded(tx, sources, dateOf(clock));
-  for (const { uuid, sourceUuid: source, userUuid, orgUuid } of derived) {
+  const derived = await derivedEnded(tx, sources);
+  for (const session of derived) {
+    const { uuid, sourceUuid: source, userUuid, orgUuid } = session;
     await events.emit(tx, EVENTS["session.revoked"], {
-      by,
+      by: isNamed(by, session) ? by : bySystem,
       orgUuid,
       userUuid,
       resourceId: uuid,
@@ -47,6 +48,11 @@ export async function recordDerivedEnded(
       data: { session_id: uuid, reason: "source_ended", user_uuid: userUuid },
     });
   }
+}
+
+/** Whether the log of a derived session's organization may tell who ended its source: the person, or its own people. */
+function isNamed({ actor }: Cause, { userUuid, orgUuid, endedInOrgUuid }: DerivedSession): boolean {
+  return actor?.id === userUuid || orgUuid === endedInOrgUuid;
 }
 
 /** The ended sessions that others were derived from, of all organizations. */

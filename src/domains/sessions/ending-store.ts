@@ -16,22 +16,28 @@ export interface DerivedSession {
   sourceUuid: string;
   userUuid: string;
   orgUuid: string | null;
+  /** Organization of the session that ended first, which it was derived from in some generation. */
+  endedInOrgUuid: string | null;
 }
 
 /** Maximum number of derived sessions that are recorded one by one. */
 const MAX_RECORDED = 1_000;
 
-/** The sessions that ended at a moment because one of `sources` did, in every generation. */
-export function derivedEnded(tx: Tx, sources: readonly string[], at: Date): Promise<DerivedSession[]> {
-  const columns = "s.uuid, s.source_uuid, s.user_uuid, s.org_uuid";
-  const ended = "s.revoked_reason = 'source_ended' and s.revoked_at = $2";
+/** The sessions that ended together with `sources`, which have ended in this transaction, in every generation. */
+export function derivedEnded(tx: Tx, sources: readonly string[]): Promise<DerivedSession[]> {
+  const columns = "s.uuid, s.source_uuid, s.user_uuid, s.org_uuid, s.revoked_at";
+  // The trigger gives a derived session the time at which its source ended.
+  const endedWith = (source: string) => `s.source_uuid = ${source}.uuid and s.revoked_at = ${source}.revoked_at
+    and s.revoked_reason = 'source_ended'`;
   return tx.query<DerivedSession>(
     `with recursive line as (
-       select ${columns} from sessions s where s.source_uuid = any($1::uuid[]) and ${ended}
-       union all select ${columns} from sessions s join line on s.source_uuid = line.uuid and ${ended}
-     ) select uuid, source_uuid as "sourceUuid", user_uuid as "userUuid", org_uuid as "orgUuid"
+       select ${columns}, first.org_uuid as ended_in from sessions first join sessions s on ${endedWith("first")}
+         where first.uuid = any($1::uuid[])
+       union all select ${columns}, line.ended_in from line join sessions s on ${endedWith("line")}
+     ) select uuid, source_uuid as "sourceUuid", user_uuid as "userUuid", org_uuid as "orgUuid",
+       ended_in as "endedInOrgUuid"
      from line limit ${MAX_RECORDED}`,
-    [sources, at],
+    [sources],
   );
 }
 
