@@ -56,7 +56,8 @@ export function createOrganizationSwitch({ clock, access, events, open }: Organi
         orgUuid,
         userUuid,
         resourceId: opened.sessionId,
-        metadata: { session_id: opened.sessionId, source_session_id: source.uuid, from_org_uuid: present },
+        // The log of one organization does not tell which others the person belongs to.
+        metadata: { session_id: opened.sessionId, source_session_id: source.uuid },
       });
       return { ...opened, orgUuid, orgName };
     });
