@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { elevate } from "../support/elevate.ts";
-import { founder, member } from "../support/people.ts";
+import { founder, invite, member, outcome } from "../support/people.ts";
 import { identity, issue, OpenSsl, rootOf, workloads } from "./support.ts";
 import type { Workloads } from "./support.ts";
 
@@ -59,6 +59,28 @@ describe("issuing an SVID", () => {
     expect(text.match(/URI:spiffe/gu)).toHaveLength(1);
     expect(text).toContain(`URI:http://atrium.test/orgs/${owner.org}/.well-known/ca.crl?issuer=spiffe`);
     expect(text).toContain("ASN1 OID: prime256v1");
+  });
+
+  test("a platform administrator obtains no SVID of an identity whose role goes beyond their own power", async () => {
+    const { token: invitation } = await invite(app, owner, app.owner.email, 3);
+    const accepted = await app.call("POST", "/api/auth/invite/accept", {
+      token: await app.login(),
+      body: { token: invitation },
+    });
+    const elevated = await elevate(app, accepted.body.data.access_token as string, app.owner.password);
+    const [admins, employees] = [await identity(app, owner, 1), await identity(app, owner, 3)];
+    const jwt = (identityId: string) =>
+      app.call("POST", "/api/auth/spiffe/jwt-svid", {
+        token: elevated,
+        body: { identity_id: identityId, audience: ["https://db.test"] },
+      });
+    for (const answer of [await issue(app, { elevated, identityId: admins }), await jwt(admins)])
+      expect(outcome(answer)).toBe("403 forbidden");
+    expect([
+      outcome(await issue(app, { elevated, identityId: employees })),
+      outcome(await jwt(employees)),
+      outcome(await issue(app, { elevated: owner.elevated, identityId: admins })),
+    ]).toEqual(["201", "200", "201"]);
   });
 
   test("san_uris names one other SPIFFE id inside the trust domain", async () => {

@@ -8,7 +8,7 @@ export interface SpiffeDeps extends Omit<RootsDeps, "trustDomains"> {
   random: Pick<Random, "bytes" | "uuid">;
   events: Pick<Events, "emit">;
   serviceIdentities: {
-    identities: Pick<ServiceIdentities["identities"], "keep">;
+    identities: Pick<ServiceIdentities["identities"], "keep" | "demandRole">;
     svids: Pick<ServiceIdentities["svids"], "recordSvid" | "hasFromAdmin" | "listSvids" | "revokeSvid">;
   };
   config: {

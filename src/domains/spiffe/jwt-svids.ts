@@ -5,7 +5,7 @@ import { errors } from "../../platform/errors.ts";
 import { causedBy, EVENTS } from "../event-catalogue/index.ts";
 import { identityErrors } from "../service-identities/index.ts";
 import type { SpiffeDeps } from "./deps.ts";
-import { demandMayObtain } from "./own-identity.ts";
+import { demandMayObtain, isIdentity } from "./own-identity.ts";
 import type { Roots } from "./roots.ts";
 import type { TrustDomains } from "./trust-domain.ts";
 
@@ -28,7 +28,7 @@ const DEFAULT_SECONDS = 300;
 
 /** JWT-SVIDs of service identities (JWT-SVID, decisions 17.7). */
 export function createJwtSvids(
-  { clock, events, serviceIdentities }: SpiffeDeps,
+  { clock, events, serviceIdentities: { identities } }: SpiffeDeps,
   { roots, trustDomains }: { roots: Pick<Roots, "signer">; trustDomains: TrustDomains },
 ) {
   return {
@@ -36,7 +36,8 @@ export function createJwtSvids(
      * Issues a JWT-SVID.
      * @throws {validation_error} when neither the request nor the credential names an identity
      * @throws {not_found} when the organization has no such identity
-     * @throws {forbidden} {step_up_required} when the caller may not obtain SVIDs of the identity
+     * @throws {forbidden} {step_up_required} when the caller may not obtain SVIDs of the identity, or its role goes
+     * beyond their present power
      */
     async issue(context: CallerContext, { identityId: named, audience, ttlSeconds }: JwtSvidRequest): Promise<JwtSvid> {
       const { caller } = context;
@@ -50,8 +51,9 @@ export function createJwtSvids(
       const issuedAt = Math.floor(clock.now() / 1_000);
       const expiresAt = issuedAt + (ttlSeconds ?? DEFAULT_SECONDS);
       return context.transaction(async (tx) => {
-        if ((await serviceIdentities.identities.keep(tx, orgUuid, identityId)) === undefined)
-          throw identityErrors.notFound();
+        const identity = await identities.keep(tx, orgUuid, identityId);
+        if (identity === undefined) throw identityErrors.notFound();
+        if (!isIdentity(caller, identityId)) await identities.demandRole(tx, caller, orgUuid, identity.roleId);
         await events.emit(tx, EVENTS["svid.issued"], {
           by: causedBy(context),
           orgUuid,

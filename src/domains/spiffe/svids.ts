@@ -62,7 +62,8 @@ export function createSvids(
      * Issues an SVID. Certificate and private key are returned only here.
      * @throws {validation_error} when the identity may not have the SPIFFE id
      * @throws {not_found} when the organization has no such identity
-     * @throws {forbidden} {step_up_required} when the caller may not obtain such SVIDs of the identity
+     * @throws {forbidden} {step_up_required} when the caller may not obtain such SVIDs of the identity, or its role
+     * goes beyond their present power
      */
     async issue(context: CallerContext, { identityId, ttlHours, spiffeId: wanted }: SvidRequest): Promise<IssuedSvid> {
       const orgUuid = callerOrg(context.caller);
@@ -99,7 +100,9 @@ export function createSvids(
           }),
         ]);
         recorded.catch(() => undefined);
-        if ((await kept) === undefined) throw identityErrors.notFound();
+        const identity = await kept;
+        if (identity === undefined) throw identityErrors.notFound();
+        if (byAdmin) await identities.demandRole(tx, context.caller, orgUuid, identity.roleId);
         await recorded;
         return {
           ...record,
