@@ -28,8 +28,10 @@ export interface Identity {
   subject: string;
   /** Session at the provider, for back-channel logout; null where it names none, or one that cannot be stored. */
   sid: string | null;
-  claims: Readonly<Record<string, unknown>>;
+  claims: Claims;
 }
+
+type Claims = Readonly<Record<string, unknown>>;
 
 const TOLERANCE_S = 300;
 const MAX_IDENTIFIER = 255;
@@ -120,11 +122,14 @@ export function createProviders({ outgoing, clock, sealer }: ProviderDeps) {
           demandAccessTokenHash(tokens.id_token, claims, tokens.access_token);
           const { sub: subject, sid } = claims;
           if (!isIdentifier(subject)) throw new Error("the subject is empty, too long or no text");
-          const more =
-            claims["email"] === undefined && document.userinfo_endpoint !== undefined
-              ? await client.fetchUserInfo(configuration, tokens.access_token, subject)
-              : {};
-          return { subject, sid: isIdentifier(sid) ? sid : null, claims: { ...more, ...claims } };
+          const all = saysOfAddress(claims, document)
+            ? claims
+            : await withUserInfo(
+                claims,
+                () => client.fetchUserInfo(configuration, tokens.access_token, subject),
+                grant,
+              );
+          return { subject, sid: isIdentifier(sid) ? sid : null, claims: all };
         });
       } catch (error) {
         throw faultOf(grant.faults, error);
@@ -148,13 +153,35 @@ function faultOf([fault]: readonly unknown[], error: unknown): unknown {
   return new ProviderFault("token", "could not be reached", { cause: fault });
 }
 
+/** Whether an ID token says all that its provider does of an address: the address, and whether it is verified. */
+function saysOfAddress(claims: Claims, { userinfo_endpoint }: ProviderDocument): boolean {
+  return userinfo_endpoint === undefined || (claims["email"] !== undefined && claims["email_verified"] !== undefined);
+}
+
+/**
+ * The claims of an ID token, with those of the userinfo endpoint. Okta's ID tokens name an address, and its userinfo
+ * alone says whether it is verified; it says so of the address that it names itself.
+ */
+async function withUserInfo(claims: Claims, ask: () => Promise<Claims>, { faults }: Grant): Promise<Claims> {
+  const isNamed = claims["email"] !== undefined;
+  try {
+    const more = await ask();
+    const address = isNamed && { email: more["email"], email_verified: more["email_verified"] };
+    return { ...more, ...claims, ...address };
+  } catch (error) {
+    // A refusal leaves the address of the ID token, which nobody has verified.
+    if (!isNamed || faults.length > 0) throw error;
+    return claims;
+  }
+}
+
 /** An ID token of this exchange was issued now, by the provider's clock. */
 function demandCurrent({ iat }: { iat: number }, now: number): void {
   if (Math.abs(iat - now / 1000) > TOLERANCE_S) throw new Error("the ID token was not issued now");
 }
 
 /** Compares `at_hash`, where it is present, with the access token (OpenID Connect Core 1.0 §3.1.3.6). */
-function demandAccessTokenHash(idToken: string, claims: Readonly<Record<string, unknown>>, accessToken: string): void {
+function demandAccessTokenHash(idToken: string, claims: Claims, accessToken: string): void {
   if (claims["at_hash"] === undefined) return;
   const bits = /(\d{3})$/u.exec(String(headerOf(idToken)["alg"]))?.[1];
   const digest = createHash(bits === "256" || bits === "384" ? `sha${bits}` : "sha512")
