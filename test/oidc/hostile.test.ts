@@ -116,6 +116,23 @@ it("a rotated key is fetched once, and an unknown one no more often than every 1
   expect(fetched()).toBe(before + 1);
 });
 
+it("a rotated key is fetched from a provider that writes its endpoints otherwise than requests do", async () => {
+  const { provider } = realm;
+  const written = provider.issuer.toUpperCase();
+  provider.discovery = { token_endpoint: `${written}/token`, jwks_uri: `${written}/x/../jwks` };
+  expect(await callback()).toBe("302");
+  const fetched = provider.requests.get("/jwks");
+  expect(await callback()).toBe("302");
+  expect(provider.requests.get("/jwks")).toBe(fetched);
+  realm.app.clock.advance(10_001);
+  provider.keys = [await providerKey()];
+  provider.signer = provider.keys[0] ?? provider.signer;
+  expect(await callback()).toBe("302");
+  provider.answers.set("/jwks", raw(404, "{}"));
+  realm.app.clock.advance(3_600_001);
+  expect(await callback()).toBe("502 provider_error");
+});
+
 it("a key that the provider has withdrawn is refused once the key set has expired", async () => {
   const { provider } = realm;
   provider.answers.set("/jwks", (_request, response) => {

@@ -74,10 +74,11 @@ export function readIssuer(given: Readonly<Record<string, unknown>>, discoveryUr
 /** The endpoints and algorithms of a discovery document. @throws ProviderFault */
 export function readEndpoints(given: Readonly<Record<string, unknown>>): Omit<ProviderDocument, "issuer"> {
   const endpoint = (name: string): string => {
-    const url = given[name];
-    if (typeof url !== "string" || !/^https?:\/\/[^/]/iu.test(url) || URL.parse(url) === null)
-      throw new ProviderFault("endpoints", `has no usable ${name}`);
-    return url;
+    const text = given[name];
+    const url = typeof text === "string" && /^https?:\/\/[^/]/iu.test(text) ? URL.parse(text) : null;
+    if (url === null) throw new ProviderFault("endpoints", `has no usable ${name}`);
+    // As the library asks for it, by which requests are told apart: without a default port, the host in small letters.
+    return url.href;
   };
   const methods = textsOf(given, "token_endpoint_auth_methods_supported");
   const challenges = textsOf(given, "code_challenge_methods_supported");
