@@ -17,6 +17,9 @@ export function isBlank(name: string): boolean {
 /** A person's name as it is stored: without spaces around it, and empty where nothing of it can be seen. */
 export const personName = (text: string): string => (isBlank(text) ? "" : text.trim());
 
+/** The first 100 characters of a name, none of them halved; providers and directories give names of any length. */
+export const shortPersonName = (text: string): string => [...text].slice(0, 100).join("");
+
 /** Whether a name has characters that nobody sees: controls, formats, and separators of lines and paragraphs. */
 export function hasControlCharacters(name: string): boolean {
   return /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name);

@@ -2,6 +2,7 @@ import { dateOf } from "../../platform/clock.ts";
 import type { RequestContext } from "../../platform/context.ts";
 import { hashToken, newOpaqueToken } from "../../platform/crypto/opaque.ts";
 import { ServiceError } from "../../platform/errors.ts";
+import { personName, shortPersonName } from "../../platform/names.ts";
 import { EVENTS, withoutActor } from "../event-catalogue/index.ts";
 import { callbackUri, stateContext } from "./authorize.ts";
 import type { Redirect } from "./authorize.ts";
@@ -25,8 +26,6 @@ export interface CallbackRequest {
   /** Values of the cookies that bind sign-ins to this browser. */
   bindings: readonly string[];
 }
-
-const MAX_NAME = 100;
 
 type State = NonNullable<UsedState["state"]>;
 
@@ -124,11 +123,8 @@ export function createCallback(deps: OidcDeps, providers: Providers) {
   };
 }
 
+/** A name without characters that nobody sees, except the joiners, which Persian and Hindi are spelled with. */
 function nameOf(claim: unknown): string {
-  return typeof claim === "string"
-    ? claim
-        .replace(/[\p{Cc}\p{Cf}\p{Cs}]/gu, "")
-        .trim()
-        .slice(0, MAX_NAME)
-    : "";
+  if (typeof claim !== "string") return "";
+  return shortPersonName(personName(claim.replace(/[[\p{Cc}\p{Cf}\p{Cs}]--[\u200c\u200d]]/gv, "")));
 }

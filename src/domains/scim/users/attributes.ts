@@ -1,5 +1,6 @@
 import { parseEmail } from "../../../platform/email.ts";
 import type { Email } from "../../../platform/email.ts";
+import { shortPersonName } from "../../../platform/names.ts";
 import { scimErrors } from "../errors.ts";
 import { foldResource } from "../resource/fold.ts";
 import { demandRequired } from "../resource/read.ts";
@@ -51,7 +52,7 @@ export function userAttributes(resource: Resource): UserAttributes {
     userName: foldText(textOf(data["userName"])),
     externalId: textOf(data["externalId"]) || null,
     email,
-    firstName: textOf(name["givenName"]).slice(0, 100),
-    lastName: textOf(name["familyName"]).slice(0, 100),
+    firstName: shortPersonName(textOf(name["givenName"])),
+    lastName: shortPersonName(textOf(name["familyName"])),
   };
 }
