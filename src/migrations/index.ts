@@ -68,6 +68,7 @@ import { boughtPlans } from "./0092-bought-plans.ts";
 import { endedCloudTargets } from "./0093-ended-cloud-targets.ts";
 import { webhookSteps } from "./0105-webhook-steps.ts";
 import { paddleCustomers } from "./0106-paddle-customers.ts";
+import { oidcRedeemOrder } from "./0111-oidc-redeem-order.ts";
 import { openCheckouts } from "./0119-open-checkouts.ts";
 
 /** Every migration of every domain, in the order they run. Append only: a released migration never changes. */
@@ -143,4 +144,5 @@ export const migrations: readonly MigrationObject[] = [
   paddleCustomers,
   oidcOwnLinks,
   openCheckouts,
+  oidcRedeemOrder,
 ];
