@@ -65,7 +65,7 @@ export function createAuthenticate({ database, clock, liveness }: AuthenticateDe
         sandbox: false,
         scopes: null,
         expiresAt: Math.floor(row.until / 1000),
-        reauthorize: (tx, how) => reauthorizeScimToken(tx, [tokenId, dateOf(clock), how === "change"]),
+        reauthorize: (tx) => reauthorizeScimToken(tx, tokenId, dateOf(clock)),
       }),
       createUseRecorder(clock, (tokenId, at) => recordTokenUse(database, tokenId, at)),
     ),

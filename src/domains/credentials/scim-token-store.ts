@@ -72,12 +72,11 @@ export async function revokeScimTokensOf(tx: Tx, orgUuid: string, at: Date): Pro
 }
 
 /**
- * Checks that a token is still valid, and locks it until the transaction ends.
+ * Checks that a token is still valid, and locks it until the transaction ends; in shared mode always, as no request of
+ * SCIM ends a token. A directory sends many requests with one token, and those that do not change a membership take
+ * this lock last.
  * @throws {unauthorized} otherwise
  */
-export async function reauthorizeScimToken(
-  tx: Pick<Tx, "query">,
-  params: [tokenId: string, at: Date, alone: boolean],
-): Promise<void> {
-  await tx.query("select judge_scim_token($1, $2, $3)", params);
+export async function reauthorizeScimToken(tx: Pick<Tx, "query">, tokenId: string, at: Date): Promise<void> {
+  await tx.query("select judge_scim_token($1, $2, false)", [tokenId, at]);
 }
