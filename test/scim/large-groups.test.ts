@@ -86,3 +86,19 @@ test("without members, all groups are on one page", async () => {
   for (const query of ["excludedAttributes=members", "attributes=displayName"])
     expect(await list(`count=200&${query}`)).toMatchObject({ itemsPerPage: NAMES.length });
 });
+
+test("an organization has no more than 10,000 groups, however many are made at once", async () => {
+  const owner = await founder(app);
+  const own = await directoryOf(app, owner);
+  await runSql(
+    app.databaseUrl,
+    `insert into scim_groups (group_uuid, org_uuid, display_name, data, folded, created_at, updated_at)
+     select gen_random_uuid(), $1, 'many' || n, '{}', '{}', now(), now() from generate_series(1, 9998) n`,
+    [owner.org],
+  );
+  const create = (_: unknown, nth: number) => own.call("POST", "/Groups", { displayName: `One of many ${nth}` });
+  const answers = await Promise.all(Array.from({ length: 8 }, create));
+  expect(answers.filter(({ status }) => status === 201)).toHaveLength(2);
+  expect(answers.filter(({ status }) => status === 413)).toHaveLength(6);
+  expect((await own.call("GET", "/Groups?count=0")).body.totalResults).toBe(10_000);
+});

@@ -67,8 +67,9 @@ export async function deleteGroup(tx: Tx, groupUuid: string): Promise<void> {
   await tx.query("delete from scim_groups where group_uuid = $1", [groupUuid]);
 }
 
-/** Number of groups of an organization; it has 10,000 at most. */
+/** Number of an organization's groups. Serializes transactions that count the same organization's until they end. */
 export async function countGroups(tx: Tx, orgUuid: string): Promise<number> {
+  await tx.query("select pg_advisory_xact_lock(hashtextextended('scim groups of ' || $1, 0))", [orgUuid]);
   const sql = "select count(*)::int as total from scim_groups where org_uuid = $1";
   return (await tx.query<{ total: number }>(sql, [orgUuid]))[0]?.total ?? 0;
 }
