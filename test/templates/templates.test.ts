@@ -202,6 +202,14 @@ describe("rendering", () => {
       }
     expect((await render({ template_id: id, variables: { a: "y" } })).body.html).toHaveLength(50_007);
   });
+
+  test("more than 5 MiB of links return 413 although each is replaced, and less are replaced", async () => {
+    const id = await made('<a href="{{a}}">x</a>'.repeat(100));
+    const linked = (length: number) =>
+      render({ template_id: id, variables: { a: `javascript:${"x".repeat(length)}` } });
+    expect(await linked(60_000)).toMatchObject({ status: 413, body: { code: "payload_too_large" } });
+    expect((await linked(50_000)).body.html).toBe('<a href="#">x</a>'.repeat(100));
+  });
 });
 
 describe("the curriculum vitae", () => {

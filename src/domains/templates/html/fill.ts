@@ -27,11 +27,13 @@ function createSizeLimit(maxBytes: number) {
 /**
  * Fills a compiled template. Values are inserted once, and never read as templates themselves.
  * @param valueOf value of a name of the template
- * @throws TooLarge when the document has more than `maxBytes`
+ * @throws TooLarge when the document, or all that is judged for it, has more than `maxBytes`
  */
 export function fillHtml(template: CompiledTemplate, valueOf: (name: string) => string, maxBytes: number): string {
   const { texts, slots } = template;
   const limit = createSizeLimit(maxBytes);
+  // Values that are replaced do not count in the document, and reading them takes time.
+  const judgedLimit = createSizeLimit(maxBytes);
   const escaped = new Map<string, string>();
   const escapedOf = (name: string): string => {
     const known = escaped.get(name);
@@ -40,22 +42,17 @@ export function fillHtml(template: CompiledTemplate, valueOf: (name: string) => 
     escaped.set(name, made);
     return made;
   };
+  const judged = ({ rule, raw, decoded }: JudgedValue): string => {
+    const value = judgedLimit.add(fillText(decoded, valueOf, maxBytes));
+    return replacementOf(rule, value) ?? fillText(raw, escapedOf, maxBytes);
+  };
   let filled = limit.add(texts[0] ?? "");
   for (let nth = 0; nth < slots.length; nth++) {
     const slot = slots[nth] as (typeof slots)[number];
-    filled += limit.add("name" in slot ? escapedOf(slot.name) : judged(slot, valueOf, escapedOf, maxBytes));
+    filled += limit.add("name" in slot ? escapedOf(slot.name) : judged(slot));
     filled += limit.add(texts[nth + 1] ?? "");
   }
   return limit.whole(filled);
-}
-
-function judged(
-  { rule, raw, decoded }: JudgedValue,
-  valueOf: (name: string) => string,
-  escapedOf: (name: string) => string,
-  maxBytes: number,
-): string {
-  return replacementOf(rule, fillText(decoded, valueOf, maxBytes)) ?? fillText(raw, escapedOf, maxBytes);
 }
 
 /** Fills a text that is no markup. @throws TooLarge when it has more than `maxBytes` */
