@@ -38,6 +38,30 @@ test.each([
   expect(outcome(changed)).toBe("400 invalid_template");
 });
 
+/** A body whose `count` unclosed elements an HTML parser opens again in each of 400 paragraphs. */
+const repeated = (count: number): string => {
+  const unclosed = Array.from({ length: count }, (_, nth) => `<b id="${nth}">`).join("");
+  return `<p>${unclosed}${"<p>{{x}}</p>".repeat(400)}`;
+};
+
+test("a body whose unclosed elements are repeated more than 100,000 times is refused", async () => {
+  const refused = await create(repeated(251));
+  expect(outcome(refused)).toBe("400 invalid_template");
+  expect(refused.body.message).toContain("100,000 elements");
+  const { status, body } = await create(repeated(5));
+  expect(status).toBe(201);
+  expect((await render(body.id as string, "html")).body.html.split("here")).toHaveLength(401);
+});
+
+test.each(["blockquote", "ul", "ol"])("more than 50 levels of <%s> are refused, 50 are rendered", async (tag) => {
+  const refused = await create(nested(tag, 51));
+  expect(outcome(refused)).toBe("400 invalid_template");
+  expect(refused.body.message).toContain("50 levels of lists and quotes");
+  const { status, body } = await create(nested(`${tag}><li`, 50));
+  expect(status).toBe(201);
+  expect((await render(body.id as string, "text")).body.text).toContain("here");
+});
+
 test("500 levels, and many elements beside each other, are rendered as text", async () => {
   for (const body of [nested("div", 500), `${"<p>a</p>".repeat(5_000)}{{x}}`]) {
     const { status, body: made } = await create(body);

@@ -3,9 +3,9 @@ import { dateOf } from "../../platform/clock.ts";
 import type { CallerContext } from "../../platform/context.ts";
 import type { Page } from "../../platform/db/paging.ts";
 import { causedBy, EVENTS } from "../event-catalogue/index.ts";
+import { compileBody } from "./body.ts";
 import type { TemplatesDeps } from "./deps.ts";
 import { templateErrors } from "./errors.ts";
-import { compileHtml, UnsafePlaceholder } from "./html/index.ts";
 import { checkSize, declaredNames, MAX_ROWS } from "./rules.ts";
 import * as store from "./store.ts";
 import type { StoredTemplate } from "./store.ts";
@@ -116,7 +116,7 @@ function judgedNames(body: string): readonly string[] {
     checkLevels(body);
   } catch (error) {
     if (!(error instanceof TooDeep)) throw error;
-    throw templateErrors.tooDeep();
+    throw templateErrors.tooDeep({ message: error.message });
   }
   return names;
 }
@@ -138,10 +138,5 @@ function changed(row: StoredTemplate, wish: TemplateChange, judged: Judged): Sto
 
 function namesIn(body: string): readonly string[] {
   checkSize("body", body);
-  try {
-    return compileHtml(body).names;
-  } catch (error) {
-    if (!(error instanceof UnsafePlaceholder)) throw error;
-    throw templateErrors.invalidTemplate({ message: error.message });
-  }
+  return compileBody(body).names;
 }

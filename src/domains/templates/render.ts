@@ -1,9 +1,10 @@
 import { callerOrg } from "../../platform/caller.ts";
 import type { CallerContext } from "../../platform/context.ts";
 import { createLru } from "../../platform/lru.ts";
+import { compileBody } from "./body.ts";
 import type { TemplatesDeps } from "./deps.ts";
 import { templateErrors } from "./errors.ts";
-import { compileHtml, fillHtml, fillText, TooLarge } from "./html/index.ts";
+import { fillHtml, fillText, TooLarge } from "./html/index.ts";
 import type { CompiledTemplate, Pieces } from "./html/index.ts";
 import { defaultLayout } from "./layout.ts";
 import { MAX_DOCUMENT_BYTES } from "./rules.ts";
@@ -38,7 +39,7 @@ export function createRender({ database }: Pick<TemplatesDeps, "database">) {
     if (body === undefined && known !== undefined) return known;
     const source = body ?? defaultLayout(name, variables);
     let text: Pieces | undefined;
-    const made = { revision, html: compileHtml(source), text: () => (text ??= textOf(source)) };
+    const made = { revision, html: compileBody(source), text: () => (text ??= textOf(source)) };
     compiled.set(key, made);
     return made;
   }
@@ -48,7 +49,7 @@ export function createRender({ database }: Pick<TemplatesDeps, "database">) {
    * global one.
    * @throws {template_not_found} when there is no such template
    * @throws {invalid_format} for another format than `html` and `text`
-   * @throws {invalid_template} as text, when the template was stored before the levels of elements were limited
+   * @throws {invalid_template} when the template was stored before its elements, or as text their levels, were limited
    * @throws {missing_variable} for a placeholder without a value
    * @throws {payload_too_large} when the document has more than 5 MiB
    */
@@ -74,7 +75,7 @@ export function createRender({ database }: Pick<TemplatesDeps, "database">) {
         ? { html: fillHtml(template.html, valueOf, MAX_DOCUMENT_BYTES) }
         : { text: fillText(template.text(), valueOf, MAX_DOCUMENT_BYTES) };
     } catch (error) {
-      if (error instanceof TooDeep) throw templateErrors.tooDeep();
+      if (error instanceof TooDeep) throw templateErrors.tooDeep({ message: error.message });
       if (!(error instanceof TooLarge)) throw error;
       throw templateErrors.documentTooLarge();
     }

@@ -6,9 +6,34 @@ import type { Pieces } from "./html/index.ts";
 
 /** Maximum number of levels of elements: the conversion to text takes some of the stack for each. */
 const MAX_LEVELS = 500;
+/** Maximum number of levels of lists and quotes: each makes every line in it longer. */
+const MAX_INDENTED_LEVELS = 50;
 
 /** The elements of a template are nested too deeply for a conversion to text. */
-export class TooDeep extends Error {}
+export class TooDeep extends Error {
+  constructor(levels: string) {
+    super(`The body has more than ${levels}; use fewer.`);
+    this.name = "TooDeep";
+  }
+}
+
+/** Elements whose lines are indented, and the formatters that the package has for them. */
+const INDENTED: Readonly<Record<string, string>> = {
+  blockquote: "blockquote",
+  ul: "unorderedList",
+  ol: "orderedList",
+};
+
+/** Creates a formatter that calls the package's own, which the builder has in its options. */
+function limitIndentation(): FormatCallback {
+  let levels = 0;
+  return (element, walk, builder, options) => {
+    if (++levels > MAX_INDENTED_LEVELS) throw new TooDeep(`${MAX_INDENTED_LEVELS} levels of lists and quotes`);
+    const { formatters } = (builder as unknown as { options: { formatters: Record<string, FormatCallback> } }).options;
+    formatters[INDENTED[element.name ?? ""] ?? ""]?.(element, walk, builder, options);
+    levels--;
+  };
+}
 
 /** Separates a cell of a table from the one before it. */
 const formatCell: FormatCallback = (element, walk, builder) => {
@@ -19,7 +44,8 @@ const formatCell: FormatCallback = (element, walk, builder) => {
 /**
  * A template as plain text, with a line for each row of a table. Its placeholders are those of the source: braces that
  * the conversion decodes are text.
- * @throws TooDeep when its elements have more than {@link MAX_LEVELS} levels
+ * @throws TooDeep when its elements have more than {@link MAX_LEVELS} levels, or {@link MAX_INDENTED_LEVELS} of lists
+ *   and quotes
  */
 export function textOf(source: string): Pieces {
   const { texts, names } = cut(source);
@@ -30,15 +56,16 @@ export function textOf(source: string): Pieces {
   const text = convert(marked, {
     wordwrap: false,
     limits: { maxDepth: MAX_LEVELS, ellipsis: tooDeep },
-    formatters: { cell: formatCell },
+    formatters: { cell: formatCell, indented: limitIndentation() },
     selectors: [
       { selector: "img", format: "skip" },
+      ...Object.keys(INDENTED).map((selector) => ({ selector, format: "indented" })),
       { selector: "tr", format: "block", options: { leadingLineBreaks: 1, trailingLineBreaks: 1 } },
       ...["td", "th"].map((selector) => ({ selector, format: "cell" })),
       ...["h1", "h2", "h3", "h4", "h5", "h6"].map((selector) => ({ selector, options: { uppercase: false } })),
     ],
   });
-  if (text.includes(tooDeep)) throw new TooDeep();
+  if (text.includes(tooDeep)) throw new TooDeep(`${MAX_LEVELS} levels of elements`);
   const parts = text.split(new RegExp(`${mark}\\.(\\d+)\\.`, "u"));
   return {
     texts: parts.filter((_, nth) => nth % 2 === 0),
@@ -49,5 +76,5 @@ export function textOf(source: string): Pieces {
 /** @throws TooDeep when the elements of a template have too many levels for {@link textOf} */
 export function checkLevels(source: string): void {
   // Each level takes a tag.
-  if (source.split("<", MAX_LEVELS + 1).length > MAX_LEVELS) textOf(source);
+  if (source.split("<", MAX_INDENTED_LEVELS + 1).length > MAX_INDENTED_LEVELS) textOf(source);
 }

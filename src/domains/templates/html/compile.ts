@@ -39,6 +39,7 @@ export class UnsafePlaceholder extends Error {
  * standard reads the source; whatever is not found there is refused, so that no value can change the structure of the
  * document.
  * @throws UnsafePlaceholder for a placeholder anywhere else
+ * @throws TooManyElements
  */
 export function compileHtml(source: string): CompiledTemplate {
   const placeholders = placeholdersIn(source);

@@ -3,3 +3,4 @@ export type { CompiledTemplate } from "./compile.ts";
 export { fillHtml, fillText, TooLarge } from "./fill.ts";
 export { cut, NAME } from "./placeholders.ts";
 export type { Pieces } from "./placeholders.ts";
+export { TooManyElements } from "./scan.ts";

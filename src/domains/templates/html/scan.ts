@@ -1,4 +1,4 @@
-import { html, Parser } from "parse5";
+import { defaultTreeAdapter, html, Parser } from "parse5";
 import type { DefaultTreeAdapterMap, Token } from "parse5";
 import { ruleOf } from "./attributes.ts";
 import type { AttributeRule } from "./attributes.ts";
@@ -24,6 +24,34 @@ const OPAQUE: ReadonlySet<string> = new Set([
   "plaintext",
 ]);
 
+/**
+ * Maximum number of elements of a document. The parser opens formatting elements that are not closed again in every
+ * paragraph (WHATWG HTML §13.2.4.3), so that a short source may have millions.
+ */
+const MAX_ELEMENTS = 100_000;
+
+/** The source has more than {@link MAX_ELEMENTS} elements. */
+export class TooManyElements extends Error {
+  constructor() {
+    super(
+      "The body has more than 100,000 elements, those included that browsers repeat in every paragraph because they " +
+        "are not closed; close elements such as b and i in the paragraph that opens them.",
+    );
+    this.name = "TooManyElements";
+  }
+}
+
+function countingAdapter(): typeof defaultTreeAdapter {
+  let count = 0;
+  return {
+    ...defaultTreeAdapter,
+    createElement(...element) {
+      if (++count > MAX_ELEMENTS) throw new TooManyElements();
+      return defaultTreeAdapter.createElement(...element);
+    },
+  };
+}
+
 /** Records texts and quoted attribute values as the HTML standard reads them (WHATWG HTML §13.2). */
 class PlaceScan extends Parser<DefaultTreeAdapterMap> {
   readonly places: Place[] = [];
@@ -31,7 +59,7 @@ class PlaceScan extends Parser<DefaultTreeAdapterMap> {
   readonly #hasCdata: boolean;
 
   constructor(source: string) {
-    super({ sourceCodeLocationInfo: true, scriptingEnabled: true });
+    super({ sourceCodeLocationInfo: true, scriptingEnabled: true, treeAdapter: countingAdapter() });
     this.#source = source;
     this.#hasCdata = source.includes("<![CDATA[");
   }
@@ -79,7 +107,7 @@ function quotedValue(source: string, from: number, to: number): { start: number;
   return end === -1 ? undefined : { start: start + 1, end };
 }
 
-/** Every range of a document in which placeholders may stand. */
+/** Every range of a document in which placeholders may stand. @throws TooManyElements */
 export function scanPlaces(source: string): Place[] {
   const scan = new PlaceScan(source);
   scan.tokenizer.write(source, true);
