@@ -6,7 +6,6 @@ import { endInPieces, PIECE_BYTES, piecesOf } from "../transcoding/index.ts";
 import type { NodeRequest, NodeResponse } from "../transcoding/index.ts";
 import type { Call } from "./call.ts";
 import { capDeadlines } from "./deadline.ts";
-import { plainMessage } from "./patches/connect-grpc-message.ts";
 
 /**
  * Converts node's request for connect. Unlike the adapter of connect-node, it does not parse the URL, and it leaves an
@@ -118,8 +117,6 @@ export function nodeHeaders(headers: Headers | undefined): Record<string, string
     const before = out[name]; // only set-cookie occurs more than once
     out[name] = before === undefined ? value : Array.isArray(before) ? [...before, value] : [before, value];
   });
-  const message = out["grpc-message"];
-  if (typeof message === "string") out["grpc-message"] = plainMessage(message);
   return out;
 }
 

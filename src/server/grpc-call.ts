@@ -3,7 +3,6 @@ import type { OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { endInPieces, RestContext } from "../transcoding/index.ts";
 import { nodeHeaders } from "./adapter.ts";
 import { Call } from "./call.ts";
@@ -12,6 +11,7 @@ import { connectError } from "./codes.ts";
 import type { Gate } from "./gate/index.ts";
 import { gzipMessages } from "./gzip.ts";
 import type { OpenStream } from "./open-streams.ts";
+import { setPlainStatus } from "./patches/connect-grpc-message.ts";
 import type { UnaryCall } from "./pipeline.ts";
 import type { Policy } from "./policy.ts";
 import { NOSNIFF } from "./print.ts";
@@ -145,7 +145,7 @@ export class GrpcCall {
       for (let at = 0; at < list.length; at += 2) headers[list[at] as string] = list[at + 1];
       const { existingResponseTrailer: trailer } = this.#context;
       const own = trailer === undefined ? new Headers() : new Headers(trailer);
-      const status = nodeHeaders(setTrailerStatus(own, connectError(error)));
+      const status = nodeHeaders(setPlainStatus(own, connectError(error)));
       if (trailer === undefined) {
         this.#stream.respond({ ...headers, ...status }, { endStream: true });
         return;

@@ -1,7 +1,6 @@
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
-import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { errors, ServiceError } from "../platform/errors.ts";
 import type { ErrorRow } from "../platform/errors.ts";
 import type { NodeResponse } from "../transcoding/index.ts";
@@ -10,6 +9,7 @@ import type { Call } from "./call.ts";
 import { codeOf, connectError, headersOf } from "./codes.ts";
 import type { Gate } from "./gate/index.ts";
 import { isGrpcWebText } from "./grpc-web-text.ts";
+import { setPlainStatus } from "./patches/connect-grpc-message.ts";
 import type { Fail } from "./reporter.ts";
 
 const noProcedure: ErrorRow = [404, "unimplemented", "No such procedure."];
@@ -52,8 +52,7 @@ export function refuseUnknown(
     (response as ServerResponse).writeHead(error.status, headers).end(body);
     return error.status;
   }
-  const trailer = new Headers();
-  setTrailerStatus(trailer, connectError(error));
+  const trailer = setPlainStatus(new Headers(), connectError(error));
   const web = isGrpcWebText(call.header("content-type") ?? "") ? "application/grpc-web-text" : "application/grpc-web";
   const type = call.protocol === "grpc" ? "application/grpc" : `${web}+proto`;
   trailersOnly(response, { ...extra, ...nodeHeaders(trailer), "content-type": type });

@@ -2,6 +2,8 @@ import { Client, credentials, Metadata } from "@grpc/grpc-js";
 import type { ServiceError } from "@grpc/grpc-js";
 import { connect } from "node:http2";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { setPlainStatus } from "../../src/server/patches/connect-grpc-message.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 
@@ -57,5 +59,15 @@ describe("The message of an error over gRPC", () => {
 
   it("a percent sign in a message is encoded, and other printable ASCII is not", async () => {
     expect(await messageFor("5%41")).toBe("protocol error: invalid grpc timeout value: 5%2541");
+  });
+
+  it("inner spaces of a message are sent as they are, outer ones encoded, and a million in linear time", async () => {
+    const spaces = " ".repeat(10_000);
+    expect(await messageFor(`5${spaces}x`)).toBe(`protocol error: invalid grpc timeout value: 5${spaces}x`);
+    const plain = (message: string) =>
+      setPlainStatus(new Headers(), new ConnectError(message, Code.Internal)).get("grpc-message");
+    expect(plain("  a  b  ")).toBe("%20%20a  b%20%20");
+    const many = `a${" ".repeat(1_000_000)}b`;
+    expect(plain(many)).toBe(many);
   });
 });
