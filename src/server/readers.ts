@@ -54,51 +54,31 @@ export function watchReaders({ idleMs, bufferedBytes }: ReaderLimits): ReaderWat
   const sessions = new Map<Http2Session, Progress>();
   let count = 0;
 
-  function isStuck(reader: Reader, taken: number, left: number, now: number): boolean {
-    if (reader.since === undefined || left === 0 || left < reader.left || taken > reader.taken) reader.since = now;
-    reader.taken = taken;
-    reader.left = left;
-    if (reader.account !== undefined) reader.account.unreadBytes += left;
-    return now - reader.since >= idleMs;
-  }
-
   function check(): void {
     const now = performance.now();
     for (const { account } of sockets.values()) if (account !== undefined) account.unreadBytes = 0;
     for (const { account } of sessions.values()) if (account !== undefined) account.unreadBytes = 0;
     for (const [socket, reader] of sockets) {
       const left = unreadOf(socket, reader);
-      if (isStuck(reader, left === 0 ? 0 : socket.bytesWritten - socket.writableLength, left, now)) socket.destroy();
+      const taken = left === 0 ? 0 : socket.bytesWritten - socket.writableLength;
+      if (stuckMs(reader, taken, left, now) >= idleMs) socket.destroy();
     }
     const waiting = new Set<Http2Session>();
     for (const open of streams) {
       const { stream } = open;
       const left = stream.writableLength + heldBackBytes(stream);
-      if (isStuck(open, 0, left, now)) reset(stream, constants.NGHTTP2_CANCEL);
+      if (stuckMs(open, 0, left, now) >= idleMs) reset(stream, constants.NGHTTP2_CANCEL);
       if (left > 0) waiting.add(open.session.session);
     }
-    for (const [session, progress] of sessions)
-      if (isBlocked(session, progress, waiting.has(session), now)) progress.socket.destroy();
+    for (const [session, progress] of sessions) {
+      const ms = blockedMs(session, progress, waiting.has(session), now);
+      if (ms >= idleMs) progress.socket.destroy();
+      else if (ms >= idleMs / 2) probe(session, progress);
+    }
     shed();
   }
 
-  /**
-   * Whether a connection does not even take a PING. A client that reads, but none of its streams, does. Of what waits
-   * on an HTTP/2 connection node reports only the number of frames.
-   */
-  function isBlocked(session: Http2Session, progress: Progress, waits: boolean, now: number): boolean {
-    const sent = progress.socket.bytesWritten;
-    if (sent !== progress.sent || !(waits || session.destroyed || (session.state.outboundQueueSize ?? 0) > 0)) {
-      progress.sent = sent;
-      progress.since = now;
-      progress.probed = false;
-    } else if (!progress.probed && now - progress.since >= idleMs / 2 && !session.destroyed) {
-      progress.probed = true;
-      session.ping(() => undefined);
-    }
-    return now - progress.since >= idleMs;
-  }
-
+  /** Resets the newest readers of addresses for which too much is held. */
   function shed(): void {
     const newestFirst: { reader: Reader; end: () => void }[] = [];
     const consider = (reader: Reader, end: () => void): void => {
@@ -155,6 +135,36 @@ export function watchReaders({ idleMs, bufferedBytes }: ReaderLimits): ReaderWat
     },
     stop: () => clearInterval(timer),
   };
+}
+
+/** Counts what waits for a reader. @returns for how long its client has taken nothing of it, milliseconds */
+function stuckMs(reader: Reader, taken: number, left: number, now: number): number {
+  if (reader.since === undefined || left === 0 || left < reader.left || taken > reader.taken) reader.since = now;
+  reader.taken = taken;
+  reader.left = left;
+  if (reader.account !== undefined) reader.account.unreadBytes += left;
+  return now - reader.since;
+}
+
+/**
+ * Returns for how long a connection has taken nothing although something waits, milliseconds. Of what waits on an
+ * HTTP/2 connection node reports only the number of frames.
+ */
+function blockedMs(session: Http2Session, progress: Progress, waits: boolean, now: number): number {
+  const sent = progress.socket.bytesWritten;
+  if (sent !== progress.sent || !(waits || session.destroyed || (session.state.outboundQueueSize ?? 0) > 0)) {
+    progress.sent = sent;
+    progress.since = now;
+    progress.probed = false;
+  }
+  return now - progress.since;
+}
+
+/** Sends a PING, once: a client that reads, but none of its streams, takes it, and one that reads nothing does not. */
+function probe(session: Http2Session, progress: Progress): void {
+  if (progress.probed || session.destroyed) return;
+  progress.probed = true;
+  session.ping(() => undefined);
 }
 
 function forget(reader: Reader): void {
