@@ -28,11 +28,12 @@ describe("Inside a transaction", () => {
 
   it("work after the commit of a transaction runs outside of it", async () => {
     let after: Promise<unknown> = Promise.resolve();
-    await database.transaction((tx) => {
-      tx.afterCommit(() => void (after = database.transaction(() => Promise.resolve("went"))));
-      return Promise.resolve();
+    const stop = database.onWake("after", () => {
+      after = database.transaction(() => Promise.resolve("went"));
     });
+    await database.transaction((tx) => Promise.resolve(tx.wake("after")));
     expect(await after).toBe("went");
+    stop();
   });
 });
 

@@ -12,7 +12,7 @@ import { createStatementNames } from "./statement-names.ts";
 export const appRole = "atrium_app";
 
 /** Time limits, milliseconds. The wait for a connection plus a response stays below the 10 s of decisions 16.1. */
-export const DATABASE_TIMEOUTS = {
+const DATABASE_TIMEOUTS = {
   poolWaitMs: 2_000,
   statementMs: 5_000,
   responseMs: 6_000,

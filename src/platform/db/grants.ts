@@ -11,8 +11,5 @@ function grant(rights: string, names: readonly string[]): string {
 /** SQL: the application may read and change rows of these tables. Identity columns need no grant for their sequence. */
 export const grantApp = (...tables: string[]): string => grant("select, insert, update, delete", tables);
 
-/** SQL: the application may read and add rows of these tables, but never change or remove one. */
-export const grantAppendOnly = (...tables: string[]): string => grant("select, insert", tables);
-
 /** SQL: the application may read these tables. */
 export const grantRead = (...tables: string[]): string => grant("select", tables);

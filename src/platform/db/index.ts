@@ -1,19 +1,21 @@
 import { MikroORM } from "@mikro-orm/postgresql";
 import type { EntitySchema } from "@mikro-orm/core";
+import type { Pool } from "pg";
 import { parseIntoClientConfig } from "pg-connection-string";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
-import { tracing, withSpan } from "../tracing.ts";
-import { createAppPool, SPAN_ATTRIBUTES } from "./connection.ts";
+import { createAppPool } from "./connection.ts";
 import { connectionOf, PoolDialect } from "./dialect.ts";
 import { createGuard } from "./guard.ts";
 import type { Guard } from "./guard.ts";
-import { DatabaseStartError, isReadOnly, mapFailure } from "./failure.ts";
+import { mapFailure } from "./failure.ts";
 import { createLivenessLock } from "./liveness-lock.ts";
-import { migrationTable } from "./migrator.ts";
 import type { MigrationObject } from "./migrator.ts";
 import { createPoolQuota, createRequestOwner, NO_OWNER } from "./pool-quota.ts";
 import type { PoolQuota, RequestOwner } from "./pool-quota.ts";
+import { createPrepared } from "./prepared.ts";
+import { readReadiness } from "./readiness.ts";
+import type { Readiness } from "./readiness.ts";
 import { createTransaction, OUTBOX } from "./transaction.ts";
 import type { Database } from "./types.ts";
 
@@ -23,7 +25,7 @@ export { connectionFailure } from "./connection.ts";
 export { DatabaseStartError, mapFailure, violatedConstraint } from "./failure.ts";
 export { defineConcurrentMigration, defineMigration, migrate } from "./migrator.ts";
 export type { MigrationObject } from "./migrator.ts";
-export { grantApp, grantAppendOnly, grantRead } from "./grants.ts";
+export { grantApp, grantRead } from "./grants.ts";
 export { isReleased } from "./liveness-lock.ts";
 export { createOutbox, MAX_EXPIRED_BATCH } from "./outbox.ts";
 export type { ExpiredRow, Outbox, OutboxRow, TopicCounts } from "./outbox.ts";
@@ -55,17 +57,6 @@ export interface DatabaseOptions {
   guarded?: boolean;
 }
 
-/** PostgreSQL cuts longer names of statements, so that two could become one. */
-const MAX_NAME = 63;
-
-/** Each is `ok` or a short description of the problem. */
-export interface Readiness {
-  database: string;
-  migrations: string;
-  /** Why the database is unreachable, for the log: it may name addresses and roles. */
-  reason?: string;
-}
-
 /** Connections of a pool, and requests that wait for one. */
 export interface PoolCounts {
   total: number;
@@ -95,21 +86,17 @@ export interface OpenDatabase extends Database {
 
 /** Creates the pools. Does not connect yet, so it also works while the database is unavailable; see also `migrate`. */
 export async function openDatabase(options: DatabaseOptions): Promise<OpenDatabase> {
-  const { log } = options;
-  const mainPool = createAppPool(options.url, options.poolSize ?? 10, log);
-  const preparedPool = createAppPool(options.url, options.preparedPoolSize ?? 4, log);
-  const identifyingPool = createAppPool(options.url, IDENTIFYING_POOL, log);
-  const backgroundPool = createAppPool(options.url, options.backgroundPoolSize ?? 6, log);
-  const streamPool = createAppPool(options.url, WATCHING_POOL, log);
-  const livenessLock = createLivenessLock(options.url, log);
+  const { url, clock, log } = options;
+  const pools = createPools(options);
+  const livenessLock = createLivenessLock(url, log);
   const listeners = new Map<string, Set<() => void>>();
   const guard = options.guarded === true ? createGuard() : undefined;
   const requestOwner = createRequestOwner();
-  const mainQuota = createPoolQuota(mainPool, requestOwner);
-  const backgroundQuota = createPoolQuota(backgroundPool, NO_OWNER);
+  const mainQuota = createPoolQuota(pools.transactions, requestOwner);
+  const backgroundQuota = createPoolQuota(pools.background, NO_OWNER);
   const orm = await MikroORM.init({
-    dbName: parseIntoClientConfig(options.url).database ?? "postgres",
-    driverOptions: new PoolDialect(mainPool, mainQuota),
+    dbName: parseIntoClientConfig(url).database ?? "postgres",
+    driverOptions: new PoolDialect(pools.transactions, mainQuota),
     entities: [...options.entities],
     discovery: { warnWhenNoEntities: false },
     ensureDatabase: false,
@@ -118,27 +105,11 @@ export async function openDatabase(options: DatabaseOptions): Promise<OpenDataba
     ignoreUndefinedInQuery: false,
   });
 
-  const preparedOn =
-    (pool: typeof preparedPool, quota?: PoolQuota): Database["prepared"] =>
-    async <R extends object>(name: string, text: string, params: readonly unknown[]) => {
-      guard?.assertNoTransaction(`the statement ${name}`);
-      guard?.assertReadOnly(name, text);
-      if (guard !== undefined && name.length > MAX_NAME)
-        throw new Error(`the name of the statement ${name} is longer than ${MAX_NAME} characters`);
-      try {
-        // The span starts here: a statement that waits is sent in the asynchronous context that frees its connection.
-        const query = () => pool.query<R>({ name, text, values: params as unknown[] });
-        const send = () => (quota === undefined ? query() : quota.run(query));
-        return (await (tracing() ? withSpan(`SQL ${name}`, send, SPAN_ATTRIBUTES) : send())).rows;
-      } catch (error) {
-        throw mapFailure(error);
-      }
-    };
   const transactionOn = (quota: PoolQuota): Database["transaction"] =>
     createTransaction({
       orm,
       quota,
-      clock: options.clock,
+      clock,
       log,
       guard,
       wake: (name) => listeners.get(name)?.forEach((listener) => listener()),
@@ -156,36 +127,31 @@ export async function openDatabase(options: DatabaseOptions): Promise<OpenDataba
         throw mapFailure(error);
       }
     };
-  const prepared = preparedOn(preparedPool, createPoolQuota(preparedPool, requestOwner));
-  const watching = preparedOn(streamPool);
+  const identifying = createPrepared(pools.identifying, guard);
+  const watching = createPrepared(pools.streams, guard);
   const background: Database = {
     transaction: transactionOn(backgroundQuota),
     read: readOn(connectionOf(backgroundQuota)),
-    prepared: preparedOn(backgroundPool),
-    identifying: preparedOn(identifyingPool),
+    prepared: createPrepared(pools.background, guard),
+    identifying,
     watching,
     get background() {
       return background;
     },
   };
 
-  const counts = (pool: typeof mainPool) => ({
-    total: pool.totalCount,
-    idle: pool.idleCount,
-    waiting: pool.waitingCount,
-  });
   return {
-    prepared,
-    identifying: background.identifying,
-    background,
     transaction: transactionOn(mainQuota),
     read: readOn(),
-    withQuota: requestOwner.run,
+    prepared: createPrepared(pools.prepared, guard, createPoolQuota(pools.prepared, requestOwner)),
+    identifying,
     watching,
+    background,
+    withQuota: requestOwner.run,
     // By connections that no list or search can fill: a slow query of an organization makes no instance unready.
     ready: () =>
-      readiness(
-        background.identifying,
+      readReadiness(
+        identifying,
         options.migrations.map((migration) => migration.name),
       ),
     onWake(name, listener) {
@@ -195,53 +161,31 @@ export async function openDatabase(options: DatabaseOptions): Promise<OpenDataba
     },
     guard,
     pools: () => ({
-      transactions: counts(mainPool),
-      prepared: counts(preparedPool),
-      identifying: counts(identifyingPool),
-      background: counts(backgroundPool),
-      streams: counts(streamPool),
+      transactions: countsOf(pools.transactions),
+      prepared: countsOf(pools.prepared),
+      identifying: countsOf(pools.identifying),
+      background: countsOf(pools.background),
+      streams: countsOf(pools.streams),
     }),
     livenessId: () => livenessLock.id(),
     async close() {
-      await Promise.all([
-        orm.close(true),
-        preparedPool.end(),
-        identifyingPool.end(),
-        backgroundPool.end(),
-        streamPool.end(),
-        livenessLock.close(),
-      ]);
-      if (!mainPool.ending) await mainPool.end();
+      const { transactions, ...others } = pools;
+      await Promise.all([orm.close(true), ...Object.values(others).map((pool) => pool.end()), livenessLock.close()]);
+      if (!transactions.ending) await transactions.end();
     },
   };
 }
 
-async function readiness(prepared: Database["prepared"], expected: readonly string[]): Promise<Readiness> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error("it does not respond")), 1_800);
-  });
-  try {
-    const asked = prepared<{ name: string; isReadOnly: boolean }>(
-      "ready",
-      `select name, current_setting('transaction_read_only') = 'on' as "isReadOnly" from ${migrationTable}`,
-      [],
-    );
-    asked.catch(() => undefined);
-    const rows = await Promise.race([asked, late]);
-    if (rows[0]?.isReadOnly === true) return { database: "read-only", migrations: "unknown" };
-    const done = new Set(rows.map((row) => row.name));
-    const missing = expected.filter((name) => !done.has(name));
-    return { database: "ok", migrations: missing.length === 0 ? "ok" : `missing: ${missing.join(", ")}` };
-  } catch (error) {
-    // undefined_table, and invalid_parameter_value for a role that does not exist yet
-    const { code, cause } = error as { code?: string; cause?: unknown };
-    if (cause instanceof DatabaseStartError) return { database: "not in the restricted role", migrations: "unknown" };
-    if (isReadOnly(cause)) return { database: "read-only", migrations: "unknown" };
-    if (code === "42P01" || code === "22023") return { database: "ok", migrations: "not run" };
-    const { message } = (cause ?? error) as Error;
-    return { database: "unreachable", migrations: "unknown", reason: message };
-  } finally {
-    clearTimeout(timer);
-  }
+function createPools({ url, log, poolSize = 10, preparedPoolSize = 4, backgroundPoolSize = 6 }: DatabaseOptions) {
+  return {
+    transactions: createAppPool(url, poolSize, log),
+    prepared: createAppPool(url, preparedPoolSize, log),
+    identifying: createAppPool(url, IDENTIFYING_POOL, log),
+    background: createAppPool(url, backgroundPoolSize, log),
+    streams: createAppPool(url, WATCHING_POOL, log),
+  };
+}
+
+function countsOf(pool: Pool): PoolCounts {
+  return { total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount };
 }

@@ -35,7 +35,6 @@ export interface TransactionDeps {
 interface Open {
   tx: Tx;
   messages: OutboxMessage[];
-  actions: (() => void)[];
   /** Names of the listeners to call after the commit. */
   wakes: Set<string>;
   /** Writes the changes of entities. */
@@ -85,14 +84,14 @@ async function once<T>(deps: TransactionDeps, work: (tx: Tx) => Promise<T>, requ
   return result;
 }
 
-/** Commits, releases the connection and runs the actions that wait for the commit. */
+/** Commits, releases the connection and calls the listeners that wait for the commit. */
 async function finish(deps: TransactionDeps, client: PoolClient, open: Open, requester?: Requester): Promise<void> {
   await end(open, requester?.signal);
   const { guard } = deps;
   client.release();
-  if (guard !== undefined) guard.apart(() => withoutTrace(() => runAfterCommit(deps, open)));
-  else if (tracing()) withoutTrace(() => runAfterCommit(deps, open));
-  else runAfterCommit(deps, open);
+  if (guard !== undefined) guard.apart(() => withoutTrace(() => wakeAll(deps, open)));
+  else if (tracing()) withoutTrace(() => wakeAll(deps, open));
+  else wakeAll(deps, open);
 }
 
 /** Rolls back. @returns the error that caused it */
@@ -161,14 +160,13 @@ async function rollback(client: PoolClient, { statements }: Open, log: Log): Pro
   }
 }
 
-function runAfterCommit(deps: TransactionDeps, { messages, actions, wakes }: Open): void {
+function wakeAll(deps: TransactionDeps, { messages, wakes }: Open): void {
   if (messages.length > 0) wakes.add(OUTBOX);
-  for (const name of wakes) actions.push(() => deps.wake(name));
-  for (const action of actions) {
+  for (const name of wakes) {
     try {
-      action();
+      deps.wake(name);
     } catch (error) {
-      deps.log.error({ err: error }, "an action after a commit failed");
+      deps.log.error({ err: error, name }, "a listener after a commit failed");
     }
   }
 }
@@ -177,7 +175,6 @@ function runAfterCommit(deps: TransactionDeps, { messages, actions, wakes }: Ope
 function openTransaction(client: PoolClient, orm: MikroORM, reauthorize: Requester["reauthorize"]): Open {
   const statements = createStatements(client);
   const messages: OutboxMessage[] = [];
-  const actions: (() => void)[] = [];
   const wakes = new Set<string>();
   let em: EntityManager | undefined;
   let reauthorization: Promise<void> | undefined;
@@ -205,9 +202,6 @@ function openTransaction(client: PoolClient, orm: MikroORM, reauthorize: Request
     wake(name): void {
       wakes.add(name);
     },
-    afterCommit(action): void {
-      actions.push(action);
-    },
     reauthorize: (how = "change") => startReauthorization(how) ?? Promise.resolve(),
   };
 
@@ -230,7 +224,6 @@ function openTransaction(client: PoolClient, orm: MikroORM, reauthorize: Request
   return {
     tx,
     messages,
-    actions,
     wakes,
     statements,
     flush: async () => em?.flush(),

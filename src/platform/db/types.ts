@@ -33,10 +33,11 @@ export interface Tx {
   ): void;
   /** Writes an outbox row in this transaction; the dispatcher is woken after the commit. */
   emit(message: OutboxMessage): Promise<void>;
-  /** After a successful commit, calls the listeners of this process registered by `OpenDatabase.onWake`. */
+  /**
+   * After a successful commit, never after a rollback, calls the listeners of this process registered by
+   * `OpenDatabase.onWake`.
+   */
   wake(name: string): void;
-  /** Runs after a successful commit, never after a rollback. */
-  afterCommit(action: () => void): void;
   /**
    * Reauthorizes the caller now instead of before COMMIT, and locks their credential and membership, by default for a
    * change. Call it before this transaction ends or reduces a credential or membership: that may be the caller's own,
