@@ -8,6 +8,7 @@ import { connectionFailure, describeDatabase, OWNER_APPLICATION, ownerConfig } f
 import { PoolDialect } from "./dialect.ts";
 import { DatabaseStartError, isCanceled, isLockTimeout, isUnavailable } from "./failure.ts";
 import { grantRead } from "./grants.ts";
+import { rebuildInvalidIndexes } from "./invalid-indexes.ts";
 import { ensureAppRole } from "./role.ts";
 import type { Log } from "../log.ts";
 
@@ -103,8 +104,8 @@ const RESUME_MS = 500;
 
 /**
  * Runs pending migrations as the owner of the schema, under an advisory lock: of instances that start at the same time,
- * one migrates and the others wait. Also creates the restricted role and grants it to the application's user. Goes on
- * when the database was lost or read-only for a while, as in a failover.
+ * one migrates and the others wait. Also creates the restricted role and grants it to the application's user, and
+ * rebuilds invalid indexes. Goes on when the database was lost or read-only for a while, as in a failover.
  * @returns the names of the migrations that ran
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
@@ -146,7 +147,10 @@ async function migrateOn(client: pg.Client, options: MigrateOptions, ran: string
   await demandVersion(client, options.url);
   await acquireMigrationLock(client, say);
   await ensureAppRole(client, appUrl === undefined ? undefined : parseIntoClientConfig(appUrl).user);
-  await withBlockersTold(client, say, () => runAll(options, ran));
+  await withBlockersTold(client, say, async () => {
+    await runAll(options, ran);
+    await rebuildInvalidIndexes(options.url, say);
+  });
   await client.query(grantRead(migrationTable));
 }
 
