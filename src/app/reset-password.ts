@@ -1,6 +1,6 @@
 import { createCursors } from "../platform/cursors.ts";
 import { DOMAINS } from "../domains/order.ts";
-import { entities } from "./program.ts";
+import { entities } from "./entities.ts";
 import { assertReachable } from "./reachable.ts";
 import { migrations } from "../migrations/index.ts";
 import { systemClock } from "../platform/clock.ts";

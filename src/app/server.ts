@@ -13,7 +13,7 @@ import type { Limiter } from "../platform/limits/index.ts";
 import type { Log } from "../platform/log.ts";
 import type { Metrics } from "../platform/metrics.ts";
 import { clientAddress, isTrustedProxy, parseTrustedProxies } from "../platform/outgoing/address.ts";
-import type { KeptMail } from "../platform/outgoing/mailbox.ts";
+import type { Mailbox } from "../platform/outgoing/mailbox.ts";
 import { createServer, MAX_STREAMS } from "../server/index.ts";
 import type { Authenticators, MutualTls, PlainHandler, Server } from "../server/index.ts";
 import { documentPages } from "../server/documents/index.ts";
@@ -34,7 +34,7 @@ export interface ServerParts {
   /** How the process is, but for the drain of the server. */
   readiness: () => Promise<ReadinessReport>;
   /** The development mailbox; undefined where mail goes out over SMTP. */
-  mailbox: { list(): Promise<KeptMail[]> } | undefined;
+  mailbox: Pick<Mailbox, "list"> | undefined;
   idempotency: IdempotencyStore;
   limiter: Limiter;
   /** The certificate of the listener of mutual TLS, PEM. */

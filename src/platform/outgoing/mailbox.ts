@@ -41,8 +41,14 @@ export interface KeptMail extends Mail {
 /** Maximum number of stored mails; the oldest are deleted first. */
 const MAX_STORED = 500;
 
+/** A destination that keeps its mails. */
+export interface Mailbox extends MailSink {
+  /** Newest first. */
+  list(): Promise<KeptMail[]>;
+}
+
 /** Creates the mailbox of the development profile, which stores mails in the database, shared by all instances. */
-export function createMailbox(database: Database, clock: Clock): MailSink & { list(): Promise<KeptMail[]> } {
+export function createMailbox(database: Database, clock: Clock): Mailbox {
   return {
     send: (mail) =>
       database.transaction(async (tx) => {
@@ -54,7 +60,6 @@ export function createMailbox(database: Database, clock: Clock): MailSink & { li
           MAX_STORED,
         ]);
       }),
-    /** Newest first. */
     list: () =>
       database.transaction((tx) =>
         tx.query<KeptMail>(
