@@ -3,16 +3,17 @@ import type { Clock } from "../platform/clock.ts";
 import type { OpenDatabase } from "../platform/db/index.ts";
 import type { Log } from "../platform/log.ts";
 import type { TemporalClient } from "../platform/temporal/client.ts";
+import { clockDifference } from "./clock-difference.ts";
 
 /** Sources of {@link createHealthLog}. */
 export interface HealthLogParts {
-  database: Pick<OpenDatabase, "ready">;
+  database: Pick<OpenDatabase, "ready" | "identifying">;
   temporal: Pick<TemporalClient, "health">;
   clock: Clock;
   log: Pick<Log, "info" | "warn">;
 }
 
-/** Logs when a server on which this process depends is lost, and when it is back. */
+/** Logs when a server on which this process depends is lost, when its clock differs, and when all is well again. */
 export interface HealthLog {
   start(): void;
   stop(): void;
@@ -20,10 +21,12 @@ export interface HealthLog {
 
 /** Wait between two looks, milliseconds; a report takes at most 2 s more. */
 const INTERVAL_MS = 3_000;
+/** Difference of the clocks that is logged, milliseconds. */
+const MAX_DIFFERENCE_MS = 5_000;
 
 /**
- * Creates the log of the database and of Temporal. Requests and pollers that fail for want of them do not say so one by
- * one, and those that do not run at the time not at all.
+ * Creates the log of the database, of Temporal and of the clock. Requests and pollers that fail for want of a server do
+ * not say so one by one, and those that do not run at the time not at all.
  */
 export function createHealthLog({ database, temporal, clock, log }: HealthLogParts): HealthLog {
   /** What was said of a server that is not in order, and since when. */
@@ -31,12 +34,12 @@ export function createHealthLog({ database, temporal, clock, log }: HealthLogPar
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
 
-  function note(name: string, state: string, reason?: string): void {
+  function note(name: string, state: string, details: object = {}): void {
     const trouble = troubles.get(name);
     if (state === trouble?.state) return;
     if (state !== "ok") {
       troubles.set(name, { state, since: trouble?.since ?? elapsed(clock) });
-      log.warn({ ...(reason !== undefined && { reason }) }, `${name} is ${state}`);
+      log.warn(details, `${name} is ${state}`);
     } else if (trouble !== undefined) {
       troubles.delete(name);
       const seconds = Math.round((elapsed(clock) - trouble.since) / 1_000);
@@ -44,15 +47,23 @@ export function createHealthLog({ database, temporal, clock, log }: HealthLogPar
     }
   }
 
+  function noteClock(ahead: number): void {
+    const difference = { difference_seconds: Math.round(Math.abs(ahead) / 1_000) };
+    if (Math.abs(ahead) <= MAX_DIFFERENCE_MS) note("The clock", "ok");
+    else note("The clock", `${ahead > 0 ? "ahead of" : "behind"} the database's`, difference);
+  }
+
   async function look(): Promise<void> {
-    const [{ database: state, migrations, reason }, workflows] = await Promise.all([
+    const [{ database: state, migrations, reason }, workflows, ahead] = await Promise.all([
       database.ready(),
       temporal.health(),
+      clockDifference(database, clock).catch(() => undefined),
     ]);
     if (isStopped) return;
     const isBehind = state === "ok" && migrations !== "ok";
-    note("The database", isBehind ? `not migrated: ${migrations}` : state, reason);
+    note("The database", isBehind ? `not migrated: ${migrations}` : state, reason === undefined ? {} : { reason });
     note("Temporal", workflows);
+    if (ahead !== undefined) noteClock(ahead);
     timer = setTimeout(() => void look(), INTERVAL_MS).unref();
   }
 

@@ -1,6 +1,7 @@
 import { isReady } from "../domains/operator/index.ts";
 import type { ReadinessReport } from "../domains/operator/index.ts";
 import type { FirstAttempts } from "../domains/webhooks/index.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { Config } from "../platform/config.ts";
 import type { OpenDatabase, Outbox } from "../platform/db/index.ts";
 import { StartError } from "../platform/start-error.ts";
@@ -12,6 +13,7 @@ import type { TemporalClient } from "../platform/temporal/client.ts";
 import { createMetricsPort } from "../server/metrics-port.ts";
 import type { Dispatcher } from "../worker/dispatcher.ts";
 import type { TemporalWorker } from "../worker/worker.ts";
+import { clockDifference } from "./clock-difference.ts";
 import { version } from "./version.ts";
 
 /** Sources of the metrics. */
@@ -19,6 +21,7 @@ export interface Observed {
   config: Config;
   metrics: Metrics;
   database: OpenDatabase;
+  clock: Clock;
   outbox: Outbox;
   temporal: TemporalClient;
   /** Undefined in a process without background work. */
@@ -91,16 +94,22 @@ export function composeObservation(observed: Observed): Observation {
 /** How long gauges read from tables are cached, however often metrics are scraped. */
 const CACHED_MS = 10_000;
 
-function storeGauges({ metrics, database, outbox, temporal }: Observed): void {
-  const [counts, oldestAge] = [
+function storeGauges({ metrics, database, clock, outbox, temporal }: Observed): void {
+  const [counts, oldestAge, clockAhead] = [
     cachedRead(() => outbox.counts(), CACHED_MS),
     cachedRead(() => outbox.oldestAge(), CACHED_MS),
+    cachedRead(() => clockDifference(database, clock), CACHED_MS),
   ];
   const pools = (of: "total" | "waiting") => Object.values(database.pools()).reduce((sum, pool) => sum + pool[of], 0);
   const byTopic = async (of: "rows" | "failing") =>
     Object.fromEntries((await counts()).map((one) => [one.topic, one[of]]));
   metrics.gauge("atrium_database_connections", "Connections to PostgreSQL.", () => pools("total"));
   metrics.gauge("atrium_database_waiting", "Calls waiting for a connection to PostgreSQL.", () => pools("waiting"));
+  metrics.gauge(
+    "atrium_clock_difference_seconds",
+    "By how much the clock of this process is ahead of PostgreSQL's; negative where it is behind.",
+    async () => (await clockAhead()) / 1_000,
+  );
   metrics.gauge(
     "atrium_outbox_oldest_age_seconds",
     "How long the oldest due outbox message has been waiting, or since when the oldest one that fails exists.",

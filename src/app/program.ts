@@ -109,6 +109,7 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
     config,
     metrics,
     database,
+    clock,
     outbox,
     temporal,
     work: work && { ...work, firstAttempts: domains.webhooks.firstAttempts, refusedMails: mails.refused },
