@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { founder } from "../support/people.ts";
+import { founder, member } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 import { billingWorld, bodyOf, checkedOut, confirmed, ofPaddle, paddleEvent, some } from "./support.ts";
 import type { BillingWorld } from "./support.ts";
@@ -59,6 +59,27 @@ test("checkouts that are opened at the same time share the customer", async () =
   const calls = world.provider.calls.slice(before).filter(({ path }) => path === "/transactions");
   const { id } = world.provider.ledger.addresses.get(buyer.email) ?? {};
   expect(calls.map((call) => bodyOf(call)["customer_id"])).toEqual([id, id, id, id, id]);
+});
+
+test("checkouts that two people of an organization open at the same time are those of one customer", async () => {
+  const teams = await Promise.all(
+    Array.from({ length: 4 }, async () => {
+      const owner = await confirmed(world.app);
+      return [owner, await member(world.app, owner, 1)];
+    }),
+  );
+  for (const team of teams) {
+    const before = world.provider.calls.length;
+    const opened = await Promise.all(team.map(({ token }) => checkedOut(world, token, "paddle")));
+    const calls = world.provider.calls.slice(before).filter(({ path }) => path === "/transactions");
+    const [first, second] = calls.map((call) => bodyOf(call)["customer_id"]);
+    expect(first).toMatch(/^ctm_\w+$/u);
+    expect(second).toBe(first);
+    for (const { session } of opened)
+      expect((await paddleEvent(world.app, paidAs(session, String(first)))).status).toBe(200);
+    const [owner] = team;
+    expect(owner && (await open(owner)).status).toBe(200);
+  }
 });
 
 test("who types the email of somebody else at the checkout does not open the portal of that one", async () => {

@@ -12,6 +12,7 @@ const WITHOUT_CONTEXT: Readonly<
   "src/domains/auth-events/chain/verify.ts": "read or refusal",
   "src/domains/auth-events/export/export.ts": "read or refusal",
   "src/domains/billing/checkout/checkout.ts": "read or refusal",
+  "src/domains/billing/checkout/payer.ts": "read or refusal",
   "src/domains/billing/checkout/store.ts": "read or refusal",
   "src/domains/billing/payments/ending.ts": "background",
   "src/domains/billing/payments/inbox.ts": "background",

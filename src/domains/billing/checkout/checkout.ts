@@ -1,7 +1,7 @@
 import { callerOrg } from "../../../platform/caller.ts";
 import type { Caller } from "../../../platform/caller.ts";
-import { dateOf } from "../../../platform/clock.ts";
 import type { CallerContext } from "../../../platform/context.ts";
+import { databaseTime } from "../../../platform/db/time.ts";
 import { errors } from "../../../platform/errors.ts";
 import { causedBy, EVENTS } from "../../event-catalogue/index.ts";
 import type { BillingDeps } from "../deps.ts";
@@ -12,7 +12,6 @@ import type { ProviderName, Providers } from "../providers/index.ts";
 import type { Inbox } from "../payments/inbox.ts";
 import { pageOf } from "./pages.ts";
 import { createPayers } from "./payer.ts";
-import type { Payer } from "./payer.ts";
 import * as store from "./store.ts";
 import type { Claim, QuoteToPay } from "./store.ts";
 
@@ -109,15 +108,13 @@ export function createCheckout(
     const { openCheckout } = await providers.get(provider);
     const isUnsupported = (error: unknown): boolean => error instanceof UnsupportedSum;
     const isUnknown = (error: unknown): boolean => error instanceof UnknownCustomer;
-    const openAs = async (payer: Payer, passes: (error: unknown) => boolean) => {
-      const session = await providers.call(() => openCheckout({ ...order, customer: payer.customer }), passes);
-      return { session, payer };
-    };
-    const payer = await payers.of(caller, provider);
-    return openAs(payer, (error) => isUnsupported(error) || isUnknown(error))
+    const openAs = (customer: string | undefined, passes: (error: unknown) => boolean) =>
+      providers.call(() => openCheckout({ ...order, customer }), passes);
+    const customer = await payers.of(caller, provider);
+    return openAs(customer, (error) => isUnsupported(error) || isUnknown(error))
       .catch(async (error: unknown) => {
         if (!isUnknown(error)) throw error;
-        return openAs(await payers.of(caller, provider, payer.customer), isUnsupported);
+        return openAs(await payers.of(caller, provider, customer), isUnsupported);
       })
       .catch((error: unknown) => {
         throw isUnsupported(error) ? billingErrors.unsupportedSum({ cause: error }) : error;
@@ -137,10 +134,8 @@ export function createCheckout(
     const orgUuid = callerOrg(context.caller);
     const { provider } = claim;
     try {
-      const { session, payer } = await openSession(context.caller, quote, claim, pages);
+      const session = await openSession(context.caller, quote, claim, pages);
       await context.transaction(async (tx) => {
-        if (payer.customer !== undefined && payer.isNew)
-          await store.putCustomer(tx, orgUuid, provider, payer.customer, dateOf(clock));
         if (!(await store.storeSession(tx, claim, session))) throw errors.unavailable({ retryAfter: 1 });
         // An event of this session may have come before.
         await inbox.match(tx, provider, [session.id]);
@@ -188,14 +183,14 @@ export function createCheckout(
         const provider = wanted ?? present?.provider ?? providers.standard();
         // Those who wait for the session below wait for the provider alone, not for its SDK to load.
         await providers.get(provider);
-        const claim = { quoteId: wish.quoteId, provider, at: dateOf(clock), expiresAt: sessionEnd(quote, provider) };
-        const [staleBefore, endedSession] = [dateOf(clock, -CLAIM_MS), quote.sessionId];
+        const wanting = { quoteId: wish.quoteId, provider, expiresAt: sessionEnd(quote, provider) };
+        const times = { now: databaseTime(clock), claimMs: CLAIM_MS };
         // The answer to an Idempotency-Key belongs to the transaction that stores the session, not to this one.
-        const claimed = await database.transaction(
-          (tx) => store.claimCheckout(tx, claim, orgUuid, staleBefore, endedSession),
+        const claim = await database.transaction(
+          (tx) => store.claimCheckout(tx, wanting, orgUuid, times, quote.sessionId),
           { ...context.caller, effect: undefined },
         );
-        if (!claimed) {
+        if (claim === undefined) {
           await new Promise((resolve) => setTimeout(resolve, WAIT_MS));
           continue;
         }

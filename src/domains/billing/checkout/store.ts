@@ -1,4 +1,5 @@
 import { SKIP_REAUTHORIZATION } from "../../../platform/db/types.ts";
+import { present, presentPlus } from "../../../platform/db/time.ts";
 import type { Database, Tx } from "../../../platform/db/types.ts";
 import { endsByItself } from "../providers/index.ts";
 import type { ProviderName } from "../providers/index.ts";
@@ -17,19 +18,25 @@ export async function customerOf(
   return rows[0]?.customerId;
 }
 
-/** Stores the customer that was made for an organization at a provider. */
+/**
+ * Stores the customer that was made for an organization at a provider. One that was stored meanwhile stays, unless it
+ * is `gone` or another organization's as well.
+ */
 export async function putCustomer(
   tx: Tx,
   orgUuid: string,
   provider: ProviderName,
   customerId: string,
+  gone: string | undefined,
   at: Date,
 ): Promise<void> {
   await tx.query(
-    `insert into billing_customers (provider, org_uuid, customer_id, seen_at) values ($1, $2, $3, $4)
+    `insert into billing_customers as b (provider, org_uuid, customer_id, seen_at) values ($1, $2, $3, $4)
      on conflict (provider, org_uuid) do update set customer_id = excluded.customer_id, seen_at = excluded.seen_at
-     where billing_customers.customer_id <> excluded.customer_id`,
-    [provider, orgUuid, customerId, at],
+     where b.customer_id = $5 or exists (
+       select 1 from customer_organizations c
+       where c.provider = b.provider and c.customer_id = b.customer_id and c.org_uuid <> b.org_uuid)`,
+    [provider, orgUuid, customerId, at, gone ?? null],
   );
 }
 
@@ -83,33 +90,36 @@ export async function findQuote(
 export interface Claim {
   quoteId: string;
   provider: ProviderName;
-  /** Tells this claim from others of the quote. */
+  /** By the database's clock. Tells this claim from others of the quote. */
   at: Date;
   /** When the session to make ends. */
   expiresAt: Date;
 }
 
 /**
- * Claims the checkout of a quote for one request; false when another holds the claim or has made the session. A claim
- * that led to nothing, as after a crash, is free after `staleBefore`.
+ * Claims the checkout of a quote for one request; undefined when another holds the claim or has made the session. A
+ * claim that led to nothing, as after a crash, is free after `claimMs`.
+ * @param now a {@link databaseTime}
  * @param endedSession a session of the quote that has ended and is replaced; it stays linked
  */
 export async function claimCheckout(
   tx: Tx,
-  { quoteId, provider, at, expiresAt }: Claim,
+  { quoteId, provider, expiresAt }: Omit<Claim, "at">,
   orgUuid: string,
-  staleBefore: Date,
+  { now, claimMs }: { now: Date | null; claimMs: number },
   endedSession: string | null,
-): Promise<boolean> {
-  const rows = await tx.query(
-    `insert into checkouts (quote_id, org_uuid, provider, claimed_at, expires_at) values ($1, $2, $3, $4, $5)
+): Promise<Claim | undefined> {
+  const rows = await tx.query<{ at: Date }>(
+    `insert into checkouts (quote_id, org_uuid, provider, claimed_at, expires_at)
+     values ($1, $2, $3, ${present("$4")}, $5)
      on conflict (quote_id) do update set provider = excluded.provider, claimed_at = excluded.claimed_at,
        expires_at = excluded.expires_at, session_id = null, url = null
-     where checkouts.session_id = $7 or (checkouts.session_id is null and checkouts.claimed_at < $6)
-     returning 1 as one`,
-    [quoteId, orgUuid, provider, at, expiresAt, staleBefore, endedSession],
+     where checkouts.session_id = $7
+       or (checkouts.session_id is null and checkouts.claimed_at < ${presentPlus("$4", "-$6")})
+     returning claimed_at as at`,
+    [quoteId, orgUuid, provider, now, expiresAt, claimMs, endedSession],
   );
-  return rows.length > 0;
+  return rows[0] && { quoteId, provider, at: rows[0].at, expiresAt };
 }
 
 /** Stores the session of a claimed checkout, and links it; false when another request has claimed it since. */
