@@ -70,6 +70,7 @@ import { webhookSteps } from "./0105-webhook-steps.ts";
 import { paddleCustomers } from "./0106-paddle-customers.ts";
 import { oidcRedeemOrder } from "./0111-oidc-redeem-order.ts";
 import { openCheckouts } from "./0119-open-checkouts.ts";
+import { olderInstances } from "./0113-older-instances.ts";
 
 /** Every migration of every domain, in the order they run. Append only: a released migration never changes. */
 export const migrations: readonly MigrationObject[] = [
@@ -144,5 +145,6 @@ export const migrations: readonly MigrationObject[] = [
   paddleCustomers,
   oidcOwnLinks,
   openCheckouts,
+  olderInstances,
   oidcRedeemOrder,
 ];

@@ -7,6 +7,7 @@ import { createAccount } from "./payments/account.ts";
 import { createApply } from "./payments/apply.ts";
 import { createSubscriptionEnd } from "./payments/ending.ts";
 import { createInbox } from "./payments/inbox.ts";
+import { createOlderInstancesTidy } from "./payments/older-instances.ts";
 import { createRefunds } from "./payments/refunds.ts";
 import { createPlans } from "./plans/plans.ts";
 import { createPrices } from "./prices/prices.ts";
@@ -49,6 +50,7 @@ export function createBilling(deps: BillingDeps) {
       meterEvents: meters.tidy,
       providerEvents: inbox.tidy,
       reconciliations: reconciliations.tidy,
+      customersOfOlderInstances: createOlderInstancesTidy(deps),
     },
   };
 }

@@ -9,6 +9,7 @@ import { createInstallActivities } from "./installs/activities.ts";
 import { createCloudTargets } from "./installs/cloud-targets.ts";
 import { createDeprovisioning } from "./installs/deprovisioning.ts";
 import { createInstalls } from "./installs/installs.ts";
+import { createOlderInstancesTidy } from "./installs/older-instances.ts";
 import { pendingInstalls } from "./installs/pending-store.ts";
 import { createInstallPrice, lockEnded, notePayment } from "./installs/price.ts";
 import { createReports } from "./installs/reports.ts";
@@ -46,7 +47,10 @@ export function createMarketplace(deps: MarketplaceDeps) {
     cloudTargets: createCloudTargets(deps, deprovisioning),
     ...createOrganizationEnd(deps, deprovisioning),
     activities: createInstallActivities(background),
-    tidy: { endedInstalls: createInstallTidy(background) },
+    tidy: {
+      endedInstalls: createInstallTidy(background),
+      installsOfOlderInstances: createOlderInstancesTidy(background),
+    },
     /** Ids of installs that have waited for their publisher for a minute or longer, in order: each has a workflow. */
     waiting: (after: string | null, limit: number) =>
       pendingInstalls(background.database, dateOf(deps.clock, -PENDING_MS), after, limit),

@@ -1,4 +1,4 @@
-import type { Tx } from "../../../platform/db/types.ts";
+import type { Database, Tx } from "../../../platform/db/types.ts";
 import type { ProviderName } from "../providers/index.ts";
 
 /** A customer of a provider that an event of an organization's purchase names. */
@@ -39,4 +39,25 @@ export function storeCustomers(tx: Tx, provider: ProviderName, paid: readonly Na
          and c.customer_id = excluded.customer_id and c.org_uuid <> excluded.org_uuid)`,
     [provider, paid.map(({ orgUuid }) => orgUuid), paid.map(({ customerId }) => customerId), paid.map(({ at }) => at)],
   );
+}
+
+/**
+ * Notes the organizations of the customers that paid since a time, and forgets those of Paddle: the organization's own
+ * one is stored when it is made, and not at the time of an event. Returns how many were forgotten.
+ */
+export async function forgetNamedCustomers(database: Pick<Database, "prepared">, since: Date): Promise<number> {
+  const sql = `with named as (
+      select b.provider, b.org_uuid, b.customer_id, b.seen_at from billing_customers b
+      where b.seen_at >= $1 and exists (
+        select 1 from payments p join provider_events e on e.quote_id = p.quote_id
+        where p.org_uuid = b.org_uuid and e.provider = b.provider and e.customer_id = b.customer_id
+          and e.occurred_at = b.seen_at)),
+    noted as (
+      insert into customer_organizations (provider, customer_id, org_uuid)
+      select provider, customer_id, org_uuid from named on conflict do nothing)
+    delete from billing_customers b using named n
+    where b.provider = 'paddle' and n.provider = b.provider and n.org_uuid = b.org_uuid
+      and n.customer_id = b.customer_id and n.seen_at = b.seen_at
+    returning 1 as one`;
+  return (await database.prepared("billing-named-customers", sql, [since])).length;
 }
