@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openIdentity } from "../support/identity.ts";
 import type { Identity } from "../support/identity.ts";
+import type { Caller } from "../../src/platform/caller.ts";
 import { codeAt, ending, endings, enrolled, eventsOf, somebody, wrongCode } from "./support.ts";
 
 let identity: Identity;
@@ -113,6 +114,31 @@ describe("a factor", () => {
     );
     expect(all.filter((one) => one === "ok")).toHaveLength(10);
     expect(all.filter((one) => one === "422 unprocessable")).toHaveLength(4);
+  });
+
+  it("pending factors of an hour ago make room for the eleventh, and fresh and active ones do not", async () => {
+    const person = await enrolled(identity);
+    const create = (caller: Caller) => identity.mfa.factors.create(identity.context(caller), undefined);
+    const caller = await person.login();
+    const abandoned = await create(caller);
+    for (let pending = 2; pending <= 9; pending++) await create(caller);
+    expect(await ending(create(caller))).toBe("422 unprocessable");
+    identity.clock.advance(3_540_000);
+    const later = await person.login();
+    expect(await ending(create(later))).toBe("422 unprocessable");
+    identity.clock.advance(60_000);
+    const added = await create(later);
+    const left = await identity.mfa.factors.list(identity.context(later));
+    expect(left.map(({ id, status }) => [id, status])).toEqual([
+      [person.factorId, "active"],
+      [added.id, "pending"],
+    ]);
+    const late = identity.mfa.factors.verify(identity.context(later), abandoned.id, "123456");
+    expect(await ending(late)).toBe("404 not_found");
+    const ended = await eventsOf(identity, person.caller.userUuid, "mfa.disabled");
+    expect(ended).toEqual(Array.from({ length: 9 }, () => "mfa.disabled success"));
+    for (let pending = 2; pending <= 9; pending++) await create(later);
+    expect(await ending(create(later))).toBe("422 unprocessable");
   });
 
   it("a factor whose secret cannot be opened is an internal error, not a wrong code", async () => {

@@ -15,7 +15,7 @@ import type { MfaDeps } from "./deps.ts";
 import { mfaErrors } from "./errors.ts";
 import { factorMail, NOTICE_MS } from "./mails.ts";
 import type { RecentProof } from "./proof.ts";
-import { MAX_FACTORS, personOf } from "./rules.ts";
+import { ABANDONED_MS, MAX_FACTORS, personOf } from "./rules.ts";
 import * as store from "./store.ts";
 import type { FactorRow } from "./store.ts";
 
@@ -67,7 +67,8 @@ export function createFactors(
     },
 
     /**
-     * Creates a pending factor; counts as a change, since its first code makes it active.
+     * Creates a pending factor; counts as a change, since its first code makes it active. Where the person has the
+     * maximum number, pending ones that were abandoned make room.
      * @throws {unprocessable} when the caller has the maximum number of factors
      * @throws {rate_limited} after too many changes
      */
@@ -77,7 +78,8 @@ export function createFactors(
       const secret = generateTotpSecret(random);
       const name = label === undefined || label.trim() === "" ? null : label.trim();
       const createdAt = dateOf(clock);
-      const isFull = async (tx: Tx) => (await store.countFactors(tx, userUuid)) >= MAX_FACTORS;
+      const since = dateOf(clock, -ABANDONED_MS);
+      const isFull = async (tx: Tx) => (await store.countFactors(tx, userUuid, since)) >= MAX_FACTORS;
       await countChange(userUuid, async (tx) => !(await isFull(tx)));
       return context.transaction(async (tx) => {
         await people.lock(tx, userUuid);
@@ -85,6 +87,11 @@ export function createFactors(
         const person = await access.standing(tx, userUuid, null);
         if (person === undefined) throw new Error("a caller's person is gone");
         if (await isFull(tx)) throw mfaErrors.tooManyFactors();
+        for (const id of await store.disableAbandoned(tx, userUuid, since, MAX_FACTORS, createdAt))
+          await events.emit(tx, EVENTS["mfa.disabled"], {
+            ...eventOf(context, id),
+            metadata: { factor_id: id, factor_type: "totp", was: "pending", reason: "abandoned", last: false },
+          });
         const sealed = sealer.seal(secret, secretContext(userUuid));
         const id = await store.insertFactor(tx, userUuid, name, sealed, createdAt);
         const uri = otpauthUri({

@@ -12,6 +12,8 @@ export interface Count {
 
 /** Maximum number of factors of a person, pending and active; each one makes a guess more likely. */
 export const MAX_FACTORS = 10;
+/** Age from which a pending factor makes room for a new one, milliseconds: nobody will verify it any more. */
+export const ABANDONED_MS = 3_600_000;
 /** Wrong codes that end an mfa_token. */
 export const FAILURES_PER_TOKEN = 5;
 /** Recovery codes of a generation. */

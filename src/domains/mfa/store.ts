@@ -22,13 +22,29 @@ export function factorsOf(database: Database, userUuid: string): Promise<FactorR
   return database.prepared<FactorRow>("mfa_factors", sql, [userUuid]);
 }
 
-/** Number of a person's factors, pending and active. */
-export async function countFactors(tx: Tx, userUuid: string): Promise<number> {
+/** Number of a person's factors, active ones and those pending that were created at or after `since`. */
+export async function countFactors(tx: Tx, userUuid: string, since: Date): Promise<number> {
   const rows = await tx.query<{ n: number }>(
-    "select count(*)::int as n from mfa_factors where user_uuid = $1 and status <> 'disabled'",
-    [userUuid],
+    `select count(*)::int as n from mfa_factors
+     where user_uuid = $1 and (status = 'active' or (status = 'pending' and created_at >= $2))`,
+    [userUuid, since],
   );
   return rows[0]?.n ?? 0;
+}
+
+/** Disables a person's pending factors from before `since` where the person has `most` factors; returns their ids. */
+export async function disableAbandoned(
+  tx: Tx,
+  userUuid: string,
+  since: Date,
+  most: number,
+  at: Date,
+): Promise<number[]> {
+  const sql = `update mfa_factors set status = 'disabled', secret = null, disabled_at = $4
+    where user_uuid = $1 and status = 'pending' and created_at < $2
+      and (select count(*) from mfa_factors where user_uuid = $1 and status <> 'disabled') >= $3::integer
+    returning id`;
+  return (await tx.query<{ id: number }>(sql, [userUuid, since, most, at])).map(({ id }) => id);
 }
 
 /** Stores a pending factor. */
