@@ -4,6 +4,7 @@ import type { Clock } from "./clock.ts";
 import type { Sealer } from "./crypto/sealed.ts";
 import { sealedColumn } from "./crypto/sealed-column.ts";
 import { isReleased, mapFailure } from "./db/index.ts";
+import { databaseTime, present, presentPlus } from "./db/time.ts";
 import type { OpenDatabase } from "./db/index.ts";
 import type { Database, Effect, HeldTransaction } from "./db/types.ts";
 import { errors } from "./errors.ts";
@@ -78,15 +79,21 @@ const LEASE_MS = 60_000;
 const RECHECK_MS = 100;
 /** Waits before the retries of a statement that ends a claim while the database is unavailable. */
 const RETRY_DELAYS_MS = [500, 2_000, 8_000, 30_000];
+/** How long a response waits for the first attempt: a silent database has taken up the time of the request by then. */
+const FIRST_ATTEMPT_MS = 1_000;
+
+const abandonSql =
+  "delete from idempotency_records where id = $1 and token = $2 and state = 'running' returning 1 as one";
 
 const claimSql = `
   insert into idempotency_records as r (id, fingerprint, token, state, lease_until, expires_at, holder)
-  values ($1, $2, $3, 'running', $4, $5, $7)
+  values ($1, $2, $3, 'running', ${presentPlus("$6", "$4")}, ${presentPlus("$6", "$5")}, $7)
   on conflict (id) do update set
     fingerprint = excluded.fingerprint, token = excluded.token, state = 'running', lease_until = excluded.lease_until,
     expires_at = excluded.expires_at, answer = null, holder = excluded.holder
-  where r.expires_at <= $6
-    or (r.state = 'running' and case when r.lease_until <= $6 then true else ${isReleased("r.holder")} end)
+  where r.expires_at <= ${present("$6")}
+    or (r.state = 'running'
+      and case when r.lease_until <= ${present("$6")} then true else ${isReleased("r.holder")} end)
   returning 1 as claimed`;
 
 /**
@@ -107,10 +114,18 @@ export function createIdempotencyStore(deps: {
 
   /** Waits for the first attempt only. Late retries are harmless: these statements change nothing but the claim. */
   async function runWithRetries(statement: () => Promise<unknown>, what: string): Promise<void> {
-    try {
-      await statement();
-    } catch (error) {
-      void retryLater(statement, error, what);
+    const first = statement().catch((error: unknown) => void retryLater(statement, error, what));
+    await Promise.race([first, sleep(FIRST_ATTEMPT_MS, undefined, { ref: false })]);
+  }
+
+  const abandonClaim = (id: Buffer, token: string) => database.prepared("idempotency-abandon", abandonSql, [id, token]);
+
+  /** Releases a claim whose response was lost. It may still be under way, so it is looked for until it shows. */
+  async function releaseLost(id: Buffer, token: string): Promise<void> {
+    for (const wait of [0, ...(deps.retryDelaysMs ?? RETRY_DELAYS_MS)]) {
+      await sleep(wait, undefined, { ref: false });
+      const released = await abandonClaim(id, token).catch(() => []);
+      if (released.length > 0) return;
     }
   }
 
@@ -159,15 +174,7 @@ export function createIdempotencyStore(deps: {
       },
       async abandon() {
         await waiting?.rollback();
-        await runWithRetries(
-          () =>
-            database.prepared(
-              "idempotency-abandon",
-              "delete from idempotency_records where id = $1 and token = $2 and state = 'running'",
-              [id, token],
-            ),
-          "An Idempotency-Key could not be released",
-        );
+        await runWithRetries(() => abandonClaim(id, token), "An Idempotency-Key could not be released");
       },
     };
   }
@@ -180,16 +187,11 @@ export function createIdempotencyStore(deps: {
       const livenessId = await database.livenessId();
       for (let attempt = 0, checked = false; attempt < 4; attempt++) {
         const token = random.uuid();
-        const now = clock.now();
-        const claimed = await database.prepared("idempotency-claim", claimSql, [
-          id,
-          fingerprint,
-          token,
-          new Date(now + LEASE_MS),
-          new Date(now + RETENTION_MS),
-          new Date(now),
-          livenessId,
-        ]);
+        const params = [id, fingerprint, token, LEASE_MS, RETENTION_MS, databaseTime(clock), livenessId];
+        const claimed = await database.prepared("idempotency-claim", claimSql, params).catch((error: unknown) => {
+          void releaseLost(id, token);
+          throw error;
+        });
         if (claimed.length > 0) return { replay: undefined, claim: claimOf(id, token) };
         const [found] = await database.prepared<Found>(
           "idempotency-find",
@@ -211,9 +213,10 @@ export function createIdempotencyStore(deps: {
       const gone = await database.prepared(
         "idempotency-purge",
         `delete from idempotency_records where id in (
-           select id from idempotency_records where expires_at <= $1 order by expires_at limit ${PURGE_BATCH}
+           select id from idempotency_records
+           where expires_at <= ${present("$1")} order by expires_at limit ${PURGE_BATCH}
          ) returning 1 as one`,
-        [new Date(clock.now())],
+        [databaseTime(clock)],
       );
       return gone.length;
     },

@@ -122,6 +122,22 @@ test.each([
   expect(await store.begin(scope, print)).toEqual({ replay: Buffer.from("second") });
 });
 
+test("a key stays claimed where the clock of another instance is ahead or behind", async () => {
+  const instance = (aheadMs: number) => {
+    const machine = { now: () => Date.now() + aheadMs, isMachine: true };
+    const sealer = createSealer(randomBytes(32));
+    return createIdempotencyStore({ database, clock: machine, random: systemRandom, sealer, log: silentLog });
+  };
+  const [behind, ahead] = [instance(-600_000), instance(90_000_000)];
+  for (const first of [behind, ahead]) {
+    scope = { ...scope, key: randomBytes(8).toString("hex") };
+    await first.begin(scope, print);
+    for (const other of [ahead, behind]) expect(await status(other.begin(scope, print))).toBe(409);
+    await ahead.purge();
+    expect(await status(behind.begin(scope, print))).toBe(409);
+  }
+});
+
 test("keys of a process that is gone are available to fifty retries at once", async () => {
   const scopes = Array.from({ length: 50 }, (_, nth) => ({ ...scope, key: `${scope.key}-${nth}` }));
   for (const one of scopes) await store.begin(one, print);
