@@ -16,13 +16,15 @@ export interface SmtpServer {
 
 /**
  * Starts a server that refuses `nobody@`, with 550 or with the code in `nobody+450_4.2.1@`, never answers for `silent@`
- * with or without a tag, and accepts the rest.
+ * with or without a tag, and accepts the rest: of `slow@` 12 s after it has the mail, and of `lost@` the first time
+ * without an answer, as a server that ends.
  */
 export async function startSmtp(): Promise<SmtpServer> {
   const heard: Transcript = { from: [], to: [], messages: [] };
   const peer = await rawPeer((socket) => {
     let buffer = "";
     let inData = false;
+    let to = "";
     socket.write("220 test ESMTP\r\n");
     socket.on("data", (chunk: Buffer) => {
       buffer += chunk.toString();
@@ -34,12 +36,14 @@ export async function startSmtp(): Promise<SmtpServer> {
         if (inData) {
           heard.messages.push(text);
           inData = false;
-          socket.write("250 taken\r\n");
+          if (to.includes("<lost@") && heard.to.filter((line) => line === to).length === 1) return socket.destroy();
+          setTimeout(() => socket.write("250 taken\r\n"), to.includes("<slow@") ? 12_000 : 0);
         } else if (/^MAIL FROM:/i.test(text)) {
           heard.from.push(text);
           socket.write("250 ok\r\n");
         } else if (/^RCPT TO:/i.test(text)) {
           heard.to.push(text);
+          to = text;
           if (/<silent[+@]/.test(text)) continue;
           const [, code] = /nobody\+?(\S*)@/.exec(text) ?? [];
           socket.write(code === undefined ? "250 ok\r\n" : `${code.replace("_", " ") || "550"} no such mailbox\r\n`);

@@ -47,6 +47,23 @@ test("a mail that its server refuses for good is tried once; others are tried ag
   expect(smtp.heard.to.filter((line) => line.includes("@dead.test"))).toHaveLength(1);
 });
 
+const heardBy = (email: string) => smtp.heard.messages.filter((message) => message.includes(`To: ${email}`));
+
+test("a mail is sent once to a server that takes long to accept it", async () => {
+  await invite("slow@alive.test");
+  const [newest] = await runSql<{ id: string }>(app.databaseUrl, "select max(id) as id from outbox");
+  await expect.poll(() => runSql(app.databaseUrl, "select id from outbox where id = $1", [newest?.id])).toEqual([]);
+  expect(heardBy("slow@alive.test")).toHaveLength(1);
+});
+
+test("a mail that is sent again, since the answer to the first one was lost, has the same Message-ID", async () => {
+  await invite("lost@alive.test");
+  await expect.poll(() => heardBy("lost@alive.test").length).toBe(2);
+  const ids = heardBy("lost@alive.test").map((message) => /^Message-ID: (<.+@.+>)\r$/mu.exec(message)?.[1]);
+  expect(ids[0]).toBeTypeOf("string");
+  expect(ids[1]).toBe(ids[0]);
+});
+
 test("a mail is tried every 30 s for half an hour, and once an hour after days", () => {
   const sink = { send: () => Promise.resolve() };
   const { topics } = createMailTopics({ sealer: { open: () => Buffer.of() }, sink, log: silentLog });

@@ -46,6 +46,12 @@ export interface MailTiming {
   bulk?: boolean | undefined;
 }
 
+/** A mail with what is the same over all attempts, by which a mailbox recognizes one that arrives twice. */
+export interface IdentifiedMail extends Mail {
+  /** Left side of its Message-ID. */
+  id?: string | undefined;
+}
+
 /** Writes mails to the outbox, in the transaction of the event they report. */
 export interface MailOutbox {
   enqueue(tx: Pick<Tx, "emit">, mail: Mail, timing: MailTiming): Promise<void>;
@@ -73,9 +79,9 @@ export interface MailTopics {
 export function createMailTopics({ sealer, sink, log }: MailTopicsDeps): MailTopics {
   const open = createMailHandler(sealer, sink);
   let refused = 0;
-  const handle: TopicHandler["handle"] = async (payload, { id, attempts }) => {
+  const handle: TopicHandler["handle"] = async (payload, { id, attempts, createdAt }) => {
     try {
-      await open(payload);
+      await open(payload, `${createdAt.getTime()}.${id}`);
     } catch (error) {
       if (!(error instanceof RefusedMailError)) throw error;
       refused++;
@@ -116,9 +122,10 @@ function mailDelay(attempts: number, ageMs: number): number {
 export function createMailHandler(
   sealer: Pick<Sealer, "open">,
   sink: MailSink,
-): (payload: Record<string, unknown>) => Promise<void> {
-  return async ({ box }) => {
+): (payload: Record<string, unknown>, id?: string) => Promise<void> {
+  return async ({ box }, id) => {
     const mail = JSON.parse(sealer.open(Buffer.from(String(box), "base64"), CONTEXT).toString("utf8")) as Mail;
-    await sink.send(mail);
+    const identified: IdentifiedMail = { ...mail, id };
+    await sink.send(identified);
   };
 }

@@ -1,14 +1,15 @@
 import { createTransport } from "nodemailer";
 import { parseEmail } from "../email.ts";
 import { RefusedMailError } from "./mailbox.ts";
-import type { Mail, MailSink } from "./mailbox.ts";
+import type { MailSink } from "./mailbox.ts";
+import type { IdentifiedMail } from "./mail-outbox.ts";
 
 export interface MailerOptions {
   /** `smtp://[user:password@]host[:port]` or `smtps://…`, with nodemailer's options as query. */
   smtpUrl: string;
   /** Sender: an address, or `Name <address>`. */
   from: string;
-  /** Time limit for connecting, for the greeting and for each inactivity after it, milliseconds. Default 10,000. */
+  /** Time limit for connecting and for the greeting, milliseconds. Default 10,000. */
   timeoutMs?: number;
 }
 
@@ -19,10 +20,16 @@ export interface Mailer extends MailSink {
    * reason.
    * @throws {RefusedMailError} when the recipient is not a single mailbox address, or the server refuses it for good
    */
-  send(mail: Mail, signal?: AbortSignal): Promise<void>;
+  send(mail: IdentifiedMail, signal?: AbortSignal): Promise<void>;
   /** Closes idle connections; a mail in flight is still sent. */
   close(): void;
 }
+
+/**
+ * Time limit for each reply after the greeting, milliseconds. A server that checks a mail before it accepts it may take
+ * long (RFC 5321 §4.5.3.2.6); whoever hangs up meanwhile sends the mail again and again, and each one arrives.
+ */
+const REPLY_MS = 60_000;
 
 /** Creates a mailer with up to five persistent connections, opened by the first mails. */
 export function createMailer({ smtpUrl, from, timeoutMs = 10_000 }: MailerOptions): Mailer {
@@ -32,22 +39,24 @@ export function createMailer({ smtpUrl, from, timeoutMs = 10_000 }: MailerOption
     maxConnections: 5,
     connectionTimeout: timeoutMs,
     greetingTimeout: timeoutMs,
-    socketTimeout: timeoutMs,
+    socketTimeout: REPLY_MS,
     dnsTimeout: timeoutMs,
     disableFileAccess: true,
     disableUrlAccess: true,
   });
   return {
-    async send({ to, subject, text, html }, signal) {
+    async send({ id, to, subject, text, html }, signal) {
       signal?.throwIfAborted();
       // nodemailer would accept lists, names and comments.
       const address = parseEmail(to)?.address;
       if (address === undefined) throw new RefusedMailError("the recipient is not one mailbox address");
+      const sender = senderAddress(from);
       const sent = transport
         .sendMail({
           from,
           to: { name: "", address },
-          envelope: { from: senderAddress(from), to: address },
+          envelope: { from: sender, to: address },
+          ...(id === undefined ? {} : { messageId: `<${id}@${sender.slice(sender.lastIndexOf("@") + 1)}>` }),
           subject: oneLine(subject),
           text,
           html,
