@@ -51,10 +51,16 @@ export function createLog(options: { level: LogLevel; destination?: DestinationS
 const MAX_CAUSE_DEPTH = 5;
 
 /**
+ * An error without its stacks, for what fails because something else is away: an outage writes many lines, and the
+ * place that met it says nothing.
+ */
+export const withoutStack = (error: unknown): unknown => describeError(error, false);
+
+/**
  * An error as it is logged: name, message, stack, causes, and members with plain values. Objects that drivers attach to
  * their errors (a connection, its queries and their values) are left out.
  */
-function describeError(error: unknown, depth = 0): unknown {
+function describeError(error: unknown, hasStack = true, depth = 0): unknown {
   if (!(error instanceof Error)) return error;
   const plain = Object.entries(error).filter(([, value]) => ["string", "number", "boolean"].includes(typeof value));
   const { cause } = error;
@@ -63,10 +69,10 @@ function describeError(error: unknown, depth = 0): unknown {
     ...Object.fromEntries(plain),
     type: error.name === "Error" ? error.constructor.name : error.name,
     message: error.message,
-    stack: error.stack,
-    ...(cause !== undefined && depth < MAX_CAUSE_DEPTH && { cause: describeError(cause, depth + 1) }),
+    ...(hasStack && { stack: error.stack }),
+    ...(cause !== undefined && depth < MAX_CAUSE_DEPTH && { cause: describeError(cause, hasStack, depth + 1) }),
     ...(errors !== undefined &&
-      depth < MAX_CAUSE_DEPTH && { errors: errors.map((one) => describeError(one, depth + 1)) }),
+      depth < MAX_CAUSE_DEPTH && { errors: errors.map((one) => describeError(one, hasStack, depth + 1)) }),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { ServiceError } from "../platform/errors.ts";
+import { withoutStack } from "../platform/log.ts";
 import type { Log } from "../platform/log.ts";
 import { serviceError } from "./boundary.ts";
 import type { Call } from "./call.ts";
@@ -35,12 +36,13 @@ export function createReporter(log: Log): Fail {
 function createRefusalLog(log: Log): (facts: object, error: ServiceError) => void {
   const last = new Map<string, { at: number; leftOut: number }>();
   return (facts, error) => {
-    const { cause } = error;
+    const { cause, status } = error;
     // Without a cause it is the service itself that refuses, such as while it stops, and the stack says nothing.
+    const err = status === 503 ? withoutStack(cause) : cause;
     const [text, line] =
       cause === undefined
         ? (["request refused", { ...facts, reason: error.message }] as const)
-        : (["request refused: a dependency is unavailable", { ...facts, err: cause }] as const);
+        : (["request refused: a dependency is unavailable", { ...facts, err }] as const);
     const key = `${error.code} ${cause instanceof Error ? cause.message : error.message}`;
     const now = performance.now();
     const before = last.get(key);

@@ -1,4 +1,5 @@
 import { dateOf } from "../../platform/clock.ts";
+import { isAway } from "../../platform/db/failure.ts";
 import { retryAfterMs } from "../../platform/outgoing/delivery.ts";
 import { signDelivery } from "../../platform/outgoing/signature.ts";
 import { handleTraced } from "../../platform/tracing.ts";
@@ -125,7 +126,8 @@ export function createAttempt(deps: WebhookDeps) {
           return outcome.ok;
         });
       } catch (error) {
-        log.warn(
+        // While the database is away the process says so once.
+        log[isAway(error) ? "debug" : "warn"](
           { err: error, delivery_id: delivery.deliveryId },
           "the outcome of a delivery could not be recorded; the attempt is repeated",
         );
