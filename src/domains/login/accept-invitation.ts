@@ -225,6 +225,3 @@ export function createAcceptInvitation(deps: LoginDeps) {
     },
   };
 }
-
-/** Acceptance of invitations. */
-export type AcceptInvitation = ReturnType<typeof createAcceptInvitation>;

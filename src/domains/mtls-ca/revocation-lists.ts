@@ -126,6 +126,3 @@ export function createRevocationLists({ database, clock, signers }: RevocationLi
     },
   };
 }
-
-/** Revocation lists. */
-export type RevocationLists = ReturnType<typeof createRevocationLists>;

@@ -53,6 +53,3 @@ function headersOf({ certificate, jwtKeyId, sequence }: PublicRoot): CacheHeader
   const digest = createHash("sha256").update(certificate).update(`${jwtKeyId} ${sequence}`).digest("base64url");
   return { etag: `"${digest.slice(0, 22)}"`, "cache-control": `public, max-age=${REFRESH_HINT_SECONDS}` };
 }
-
-/** Trust bundles. */
-export type Bundles = ReturnType<typeof createBundles>;

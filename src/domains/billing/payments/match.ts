@@ -62,6 +62,3 @@ export function createMatching({ apply }: Apply) {
     },
   };
 }
-
-/** Finds the purchases that events belong to. */
-export type Matching = ReturnType<typeof createMatching>;
