@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -76,6 +77,14 @@ describe("retries", () => {
     await expect(atrium.access.getMe({}, { timeoutMs: 300 })).rejects.toBeInstanceOf(AtriumError);
     // Without the deadline it would be repeated for hours.
     expect(network.count("GetMe")).toBeLessThan(1_000);
+  });
+
+  it.each([0, -1, Infinity, 2 ** 31, 20_000.5])("calls and streams reach the service with timeoutMs %s", async (ms) => {
+    const { atrium } = await signedIn(app, {}, { timeoutMs: ms });
+    await expect(atrium.access.getMe({})).resolves.toBeDefined();
+    await expect(atrium.access.getMe({}, { timeoutMs: ms })).resolves.toBeDefined();
+    const watched = atrium.webhooks.watchDeliveries({ webhookId: randomUUID() }, { timeoutMs: ms });
+    await expect(watched[Symbol.asyncIterator]().next()).rejects.toMatchObject({ errorCode: "not_found" });
   });
 });
 

@@ -7,6 +7,9 @@ import { policyOf } from "./policy.ts";
 import type { MethodPolicy } from "./policy.ts";
 import { isTransient, sleep, waitBefore } from "./retry.ts";
 
+/** The longest time of a timer: longer ones would end at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
 /** How calls are made. */
 export interface CallSettings {
   /** The connection, without credential. */
@@ -22,7 +25,7 @@ export interface CallSettings {
   maxRetryAfterMs: number;
 }
 
-/** One attempt of a call, with its headers and the time that is left. */
+/** One attempt of a call, with its headers and the time that is left; undefined when there is no limit. */
 type Attempt<T> = (headers: CallHeaders, timeoutMs: number | undefined) => Promise<T>;
 
 /** Headers of a call by their names in lower case: a transport that needs a `Headers` makes it. */
@@ -47,7 +50,7 @@ export async function runCall<T>(
   const policy = policyOf(method);
   const { signal } = given;
   const headers: CallHeaders = given.header === undefined ? {} : Object.fromEntries(new Headers(given.header));
-  const { timeoutMs } = given;
+  const timeoutMs = limitOf(given.timeoutMs);
   let endsAt = timeoutMs === undefined ? undefined : Date.now() + timeoutMs;
   const leftMs = (): number | undefined => (endsAt === undefined ? undefined : endsAt - Date.now());
   const asking = { transport, signal };
@@ -140,6 +143,11 @@ function bearerOf(token: string): string {
   }
 }
 
+/** The limit of a call, in whole milliseconds, as its header needs them; undefined when it has none. */
+function limitOf(timeoutMs = 0): number | undefined {
+  return timeoutMs > 0 && timeoutMs <= MAX_TIMER_MS ? Math.ceil(timeoutMs) : undefined;
+}
+
 function mayRepeat(
   policy: MethodPolicy,
   headers: CallHeaders,
@@ -172,7 +180,7 @@ export async function within<T>(
   if (leftMs === undefined && signal === undefined) return work;
   const done = new AbortController();
   const end = signal === undefined ? done.signal : AbortSignal.any([signal, done.signal]);
-  const late = sleep(Math.min(leftMs ?? Infinity, 2 ** 31 - 1), end).then(
+  const late = sleep(leftMs ?? MAX_TIMER_MS, end).then(
     () => {
       throw timedOut();
     },

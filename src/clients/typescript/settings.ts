@@ -21,8 +21,8 @@ export interface AtriumOptions {
   /** What calls are authenticated with. Without: only public calls succeed. */
   credential?: Credential;
   /**
-   * How long a unary call may take with all its attempts, and one over REST until its response begins; default 10,000.
-   * Streams have no end of their own.
+   * How long a unary call may take with all its attempts, and one over REST until its response begins; default 10,000,
+   * and 0 sets no limit. Streams have no end of their own.
    */
   timeoutMs?: number;
   /** Attempts after the first, where the contract makes them harmless; default 2. */

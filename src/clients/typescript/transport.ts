@@ -7,6 +7,9 @@ import { AtriumError } from "./errors.ts";
 import { settingsOf } from "./settings.ts";
 import type { AtriumOptions } from "./settings.ts";
 
+/** Switches off the limit that a transport has of its own. */
+const NO_LIMIT = 0;
+
 /** A connection to the service, for `createClient` of `@connectrpc/connect` with a single service. */
 export function createAtriumTransport(options: AtriumOptions): Transport {
   const settings = settingsOf(options);
@@ -15,7 +18,7 @@ export function createAtriumTransport(options: AtriumOptions): Transport {
   return {
     unary(method, signal, callTimeoutMs, header, input, contextValues) {
       return runCall(settings, method, { header, signal, timeoutMs: callTimeoutMs ?? timeoutMs }, (headers, leftMs) =>
-        inner.unary(method, signal, leftMs, headers, input, contextValues),
+        inner.unary(method, signal, leftMs ?? NO_LIMIT, headers, input, contextValues),
       );
     },
     stream(method, signal, callTimeoutMs, header, input, contextValues) {
@@ -42,7 +45,15 @@ async function streamOnce<I extends DescMessage, O extends DescMessage>(
   for await (const request of input) requests.push(request);
   return runCall(settings, method, given, async (headers, leftMs) => {
     const { signal } = given;
-    const response = await settings.transport.stream(method, signal, leftMs, headers, replay(requests), contextValues);
+    const timeoutMs = leftMs ?? (given.timeoutMs === undefined ? undefined : NO_LIMIT);
+    const response = await settings.transport.stream(
+      method,
+      signal,
+      timeoutMs,
+      headers,
+      replay(requests),
+      contextValues,
+    );
     const messages = response.message[Symbol.asyncIterator]();
     const first = await messages.next();
     return { ...response, message: following(first, messages) };
