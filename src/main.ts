@@ -42,6 +42,8 @@ interface Running {
 }
 
 async function main(): Promise<void> {
+  // The reader of the output may go away (EPIPE): the program goes on, and its exit code says how it ended.
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
   const command = readArguments(process.argv.slice(2));
   if ("print" in command) return void process.stdout.write(command.print);
   if ("verify" in command) {

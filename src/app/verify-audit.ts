@@ -27,16 +27,34 @@ export async function verifyAudit({ file, jwks, folders, say, complain }: Verify
   const find = (path: string): string =>
     folders.map((folder) => resolve(folder, path)).find((one) => existsSync(one)) ?? path;
   try {
-    const keys: unknown = JSON.parse(
-      /^https?:\/\//u.test(jwks) ? await fetched(jwks) : await readFile(find(jwks), "utf8"),
-    );
-    const result = await verifyExport(createReadStream(find(file), "utf8"), keys);
+    const text = /^https?:\/\//u.test(jwks) ? await fetched(jwks) : await read(jwks, readFile(find(jwks), "utf8"));
+    const result = await read(file, verifyExport(createReadStream(find(file), "utf8"), parsed(jwks, text)));
     say(describe(result));
     if (result.problem !== null) return 1;
     return result.missingKey === null ? 0 : 2;
   } catch (error) {
     complain(`atrium: ${(error as Error).message}`);
     return 2;
+  }
+}
+
+/** @throws Error that names the file, when it cannot be read */
+async function read<T>(path: string, reading: Promise<T>): Promise<T> {
+  try {
+    return await reading;
+  } catch (error) {
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (syscall === undefined) throw error;
+    const problem = code === "ENOENT" ? "does not exist" : `cannot be read (${code ?? "error"})`;
+    throw new Error(`The file ${path} ${problem}.`, { cause: error });
+  }
+}
+
+function parsed(jwks: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new Error(`The key set ${jwks} is not JSON.`, { cause });
   }
 }
 

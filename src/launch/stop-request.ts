@@ -56,7 +56,5 @@ export function listenForStop(onError: (error: unknown) => void, exitNow: () => 
       requestStop({ exitCode: 1, error });
     });
   }
-  // The reader of the output may go away (EPIPE); the service continues.
-  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   return { signal: controller.signal, reason, fail: (error) => requestStop({ exitCode: 1, error }) };
 }
