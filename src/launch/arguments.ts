@@ -28,6 +28,9 @@ export class UsageError extends StartError {
   }
 }
 
+const RUN_ROLES = ["all", "serve", "worker", "migrate", "status", "rewrap"] as const;
+const ROLES = [...RUN_ROLES, "reset-password", "verify-audit", "vault", "workload-agent"];
+
 /** Commands whose exit code 1 is an answer, or that name another one for errors. */
 const OWN_EXIT_CODES: ReadonlySet<string> = new Set(["verify-audit", "vault", "workload-agent"]);
 
@@ -60,14 +63,14 @@ export function readArguments(argv: readonly string[]): Command {
     if (role === "verify-audit") return readVerifyAudit(rest, options);
     if (role === "vault") return readVault(rest, options);
     if (role === "workload-agent") return readWorkloadAgent(rest, options);
-    if (Object.keys(options).length === 0 && rest.length === 0 && isRole(role))
-      return { run: role, ...(fakePayments === true && { fakePayments }) };
-    throw new Error(`Unknown role ${positionals.join(" ")}`);
+    if (!isRole(role)) throw new Error(`Unknown role ${role}; the roles are ${ROLES.join(", ")}`);
+    required(role, options, []);
+    if (rest.length > 0) throw new Error(`${role} takes no argument`);
+    return { run: role, ...(fakePayments === true && { fakePayments }) };
   } catch (error) {
     const [problem] = (error as Error).message.split(". ");
-    const roles = "all, serve, worker, migrate, status, rewrap, reset-password, verify-audit, vault and workload-agent";
     const [role = ""] = parseArgs({ ...given, strict: false }).positionals;
-    throw new UsageError(`${problem}; the roles are ${roles}, see --help.`, OWN_EXIT_CODES.has(role) ? FAILED : 1);
+    throw new UsageError(`${problem}; see --help.`, OWN_EXIT_CODES.has(role) ? FAILED : 1);
   }
 }
 
@@ -120,8 +123,8 @@ function readWorkloadAgent(more: string[], options: Options): Command {
   return { workloadAgent: { server, caFile, socket, tokenFile } };
 }
 
-function isRole(text: string): text is Extract<Command, { run: string }>["run"] {
-  return ["all", "serve", "worker", "migrate", "status", "rewrap"].includes(text);
+function isRole(text: string): text is (typeof RUN_ROLES)[number] {
+  return (RUN_ROLES as readonly string[]).includes(text);
 }
 
 /** The program's version, from package.json. */

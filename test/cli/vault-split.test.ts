@@ -80,7 +80,9 @@ it.each([
   [["vault", "split", "--url", "http://localhost"], 2, "vault split takes no --url"],
   [["verify-audit"], 2, "verify-audit takes one FILE"],
   [["workload-agent"], 2, "workload-agent needs --server"],
-  [["serve", "--url", "http://localhost"], 1, "Unknown role serve"],
+  [["serve", "--url", "http://localhost"], 1, "atrium: serve takes no --url; see --help."],
+  [["serve", "now"], 1, "atrium: serve takes no argument; see --help."],
+  [["valt", "unseal", masterKey], 1, "atrium: Unknown role valt; the roles are all, serve, "],
 ])("the command line %j is refused with exit code %d and a message", async (args, exitCode, message) => {
   const { code, err } = await runCommand(args);
   expect(code).toBe(exitCode);

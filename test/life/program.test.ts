@@ -154,7 +154,7 @@ test.each([
     "an unknown role",
     {},
     ["nix"],
-    /^atrium: Unknown role nix; the roles are all, serve, worker, migrate, status, .*, see --help\.$/m,
+    /^atrium: Unknown role nix; the roles are all, serve, worker, migrate, status, .*; see --help\.$/m,
   ],
 ])("refuses %s", async (_what, env, args, message) => {
   const run = start(env, "src/main.ts", args);
