@@ -67,6 +67,14 @@ it("no member is required that a request may leave out: in cookie mode the cooki
   expect(schemas["LoginRequest"]?.required).toContain("password");
 });
 
+it("a number that a request must have is at least 1: 0 counts as left out", () => {
+  interface WithMinimum {
+    properties: Record<string, { minimum?: number }>;
+  }
+  const { schemas } = (document as unknown as { components: { schemas: Record<string, WithMinimum> } }).components;
+  expect(schemas["PermissionReference"]?.properties["id"]?.minimum).toBe(1);
+});
+
 it("every reference in the document leads to a component", () => {
   const targets = new Set([...text.matchAll(/"\$ref": "#\/([^"]+)"/gu)].map(([, target = ""]) => target));
   const missing = [...targets].filter(

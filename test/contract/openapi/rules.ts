@@ -24,11 +24,18 @@ export function valueRules(field: DescField): Schema {
     ...(minLength(field, rules) > 0 && { minLength: minLength(field, rules) }),
     ...(rules.maxLen > 0 && { maxLength: rules.maxLen }),
     ...(rules.pattern !== "" && { pattern: `^(?:${rules.pattern})$` }),
-    ...(rules.min !== undefined && { minimum: rules.min }),
+    ...(minimum(field, rules) !== undefined && { minimum: minimum(field, rules) }),
     ...(rules.max !== undefined && { maximum: rules.max }),
     ...(rules.in.length > 0 && { enum: rules.in }),
     ...FORMATS[rules.format],
   };
+}
+
+/** A required number must not be 0 either, which is how one that is left out is read. */
+function minimum(field: DescField, { min, required }: Rules): number | undefined {
+  const isUnsigned = field.fieldKind === "scalar" && [ScalarType.UINT32, ScalarType.FIXED32].includes(field.scalar);
+  if (!required || !isUnsigned || field.presence !== FeatureSet_FieldPresence.IMPLICIT) return min;
+  return Math.max(1, min ?? 1);
 }
 
 /** A required text must not be empty either. */
