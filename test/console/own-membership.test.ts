@@ -42,6 +42,28 @@ describeInBrowser("an admin who owns nothing, on the pages of members", () => {
     expect(await page.getByRole("dialog").count()).toBe(0);
   });
 
+  it("a role that an owner takes and gives back changes the navigation without a reload", async () => {
+    const [page, { userUuid }] = await admin(() => "me");
+    const navigation = page.getByRole("navigation", { name: "Main" });
+    const link = (name: string) => navigation.getByRole("link", { name, exact: true });
+    const become = async (role: string): Promise<void> => {
+      const { status } = await here.app.call("PUT", `/api/users/${userUuid}/role`, {
+        token: owner.token,
+        body: { role },
+      });
+      expect(status).toBe(200);
+    };
+    await link("Members").waitFor();
+    await become("employee");
+    await link("Members").click();
+    await heading(page, "You cannot see this page");
+    expect(await link("Members").count()).toBe(0);
+    await become("admin");
+    await link("Security").click();
+    await heading(page, "Security");
+    await link("Members").waitFor();
+  });
+
   it("a platform admin with the role employee sees the pages that the service opens to them", async () => {
     const one = await member(here.app, owner);
     await runSql(here.app.databaseUrl, "update people set is_platform_admin = true where uuid = $1", [one.userUuid]);

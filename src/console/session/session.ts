@@ -9,7 +9,7 @@ import { failureOf } from "./failures.ts";
 import { createPrompts } from "./prompts.ts";
 import { noteFailure } from "./reach.ts";
 import { createStore } from "./store.ts";
-import { credential, elevatedUntil, hasSession, sessionCalls } from "./transport.ts";
+import { accessToken, credential, elevatedUntil, hasSession, sessionCalls } from "./transport.ts";
 
 /**
  * Whether somebody is signed in. `starting`: the cookie has not been tried yet; with an `error`, the service did not
@@ -39,6 +39,7 @@ export const queries = new QueryClient({
 /** Notes that a call failed; when the service is reached again, what is on the page is read anew. */
 export function noteUnreached(error: unknown): void {
   noteFailure(error, () => void queries.invalidateQueries());
+  if (failureOf(error).code === "forbidden") void follow();
 }
 
 /** The sign-in dialog over an open page, and the dialog that asks for a new proof. */
@@ -106,6 +107,29 @@ export async function admit(admission: Admission): Promise<void> {
 
 /** Reads what the caller is again, after a change of their own. */
 export const reload = enter;
+
+let following: Promise<void> | undefined;
+
+/** Reads what the caller is again where somebody else may have changed it. A failure leaves what is shown. */
+function follow(): Promise<void> {
+  following ??= readAgain().finally(() => (following = undefined));
+  return following;
+}
+
+async function readAgain(): Promise<void> {
+  if (state.get().status !== "in") return;
+  const began = changes;
+  const me = await access.getMe({}).catch(() => undefined);
+  const now = state.get();
+  if (me === undefined || now.status !== "in" || began !== changes) return;
+  // Another person or organization is the business of the door.
+  const isSame = me.userUuid === now.me.userUuid && me.orgUuid === now.me.orgUuid;
+  if (isSame && JSON.stringify(me) !== JSON.stringify(now.me)) state.set({ status: "in", me });
+}
+
+accessToken.subscribe(() => {
+  if (accessToken.get() !== undefined) void follow();
+});
 
 function forget(reason: "idle" | "signed-out"): void {
   changes++;

@@ -25,9 +25,25 @@ const tokens = session({
 /** When the elevated token ends, in milliseconds of this browser's clock. */
 export const elevatedUntil = createStore<number | undefined>(undefined);
 
+/**
+ * The access token that calls send. The service ends the tokens of those whose power changes, so that another one may
+ * stand for another power.
+ */
+export const accessToken = createStore<string | undefined>(undefined);
+
 /** The session of this tab. */
 export const credential: Session = {
   ...tokens,
+  async token(asking) {
+    const token = await tokens.token(asking);
+    accessToken.set(token);
+    return token;
+  },
+  async renew(refused, asking) {
+    const token = await tokens.renew?.(refused, asking);
+    if (token !== undefined) accessToken.set(token);
+    return token;
+  },
   elevate(elevation) {
     tokens.elevate?.(elevation);
     elevatedUntil.set(Date.now() + elevation.expiresIn * 1_000);
