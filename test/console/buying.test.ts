@@ -46,6 +46,24 @@ describeInBrowser("what buying shows", () => {
     await quote.getByText("This quote was checked out.", { exact: false }).waitFor();
   });
 
+  it("the provider's pages are offered to an organization that it knows", async () => {
+    const page = await here.at("billing");
+    await page.getByText("No card is stored.", { exact: false }).waitFor();
+    await page.getByText("There is no subscription.").waitFor();
+    await page.getByText("Nothing was paid yet.").waitFor();
+    const manage = page.getByRole("button", { name: "Manage cards" });
+    expect(await manage.count()).toBe(0);
+    await runSql(
+      here.app.databaseUrl,
+      `insert into subscriptions (subscription_id, org_uuid, quote_id, provider, external_id, plan, seats, status,
+         cancel_at_period_end, created_at)
+       select $1, org_uuid, quote_id, 'stripe', 'sub_0', 'pro', 1, 'active', false, now() from quotes limit 1`,
+      [randomUUID()],
+    );
+    await page.reload();
+    await manage.waitFor();
+  });
+
   it("a subscription that was ended before its period was over is not said to end in the future", async () => {
     await runSql(
       here.app.databaseUrl,

@@ -13,6 +13,17 @@ import { billingUrl, goToProvider } from "./Checkout.tsx";
 
 const nameOf = ({ brand, last4 }: Card): string => `${inWords(brand)} ending in ${last4}`;
 
+/**
+ * Whether the provider knows the caller or the organization: from a card, a subscription or a payment on. It has no
+ * pages for others. Where the service does not say, it may.
+ */
+function useIsCustomer(cards: number | undefined): boolean {
+  const subscriptions = useQuery(BillingService.method.listSubscriptions, { limit: 1 });
+  const payments = useQuery(BillingService.method.listHistory, { limit: 1 });
+  if (subscriptions.isError || payments.isError) return true;
+  return [cards, subscriptions.data?.data.length, payments.data?.data.length].some((count = 0) => count > 0);
+}
+
 /** The caller's cards; they are entered and changed at the provider. */
 export function Cards() {
   const cards = useQuery(BillingService.method.listCards, {});
@@ -20,17 +31,20 @@ export function Cards() {
   const setDefault = useCall(BillingService.method.setDefaultCard, { done: "Default card changed" });
   const remove = useCall(BillingService.method.deleteCard, { done: "Card removed" });
   const portal = useCall(BillingService.method.createPortalSession);
+  const isCustomer = useIsCustomer(cards.data?.data.length);
   const failure = portal.failure ?? setDefault.failure;
   return (
     <>
-      <div>
-        <Button
-          busy={portal.busy}
-          onClick={() => void portal.run({ returnUrl: billingUrl() }).then((session) => goToProvider(session?.url))}
-        >
-          Manage cards
-        </Button>
-      </div>
+      {isCustomer && (
+        <div>
+          <Button
+            busy={portal.busy}
+            onClick={() => void portal.run({ returnUrl: billingUrl() }).then((session) => goToProvider(session?.url))}
+          >
+            Manage cards
+          </Button>
+        </div>
+      )}
       {failure !== undefined && <FailureNotice failure={failure} />}
       <Answer of={cards} lines={2}>
         {({ data }) =>
