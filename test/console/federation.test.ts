@@ -46,8 +46,8 @@ describeInBrowser("pages of federation", () => {
     );
     await discovery.fill(provider.discoveryUrl);
     await dialog.getByLabel("Name", { exact: true }).fill("Corporate");
-    await dialog.getByLabel("Client id").fill("atrium-client");
-    await dialog.getByLabel("Client secret", { exact: true }).fill("a-client-secret");
+    await dialog.getByLabel("Client id").fill(" atrium-client ");
+    await dialog.getByLabel("Client secret", { exact: true }).fill(" a-client-secret ");
     await dialog.getByLabel("Allowed domains").fill("corp.test, www.corp.test");
     await dialog.getByRole("button", { name: "Create" }).click();
     dialog = page.getByRole("dialog", { name: "Register Corporate at the provider" });

@@ -139,7 +139,7 @@ function Proof({ factorsOnly, onDone }: { factorsOnly: boolean; onDone: (elevati
         ...(by === "password"
           ? { password: answer }
           : by === "magic_link"
-            ? { token: answer }
+            ? { token: answer.trim() }
             : { code: answer.replaceAll(/\s/gu, ""), recovery: by === "recovery" }),
       });
       onDone(elevation);

@@ -46,7 +46,7 @@ export default function Seal() {
                   onSubmit={(event) => {
                     event.preventDefault();
                     void unseal
-                      .run(kind === "key" ? { key: secret } : { share: secret })
+                      .run(kind === "key" ? { key: secret.trim() } : { share: secret.trim() })
                       .then((done) => done && setSecret(""));
                   }}
                 >

@@ -70,7 +70,9 @@ export function ConnectionForm({ of, onClose }: FormProps) {
     });
   };
   const send = async (): Promise<void> => {
-    const { name = "", clientSecret = "", clientId = "", discoveryUrl = "" } = form.values;
+    const { name = "", discoveryUrl = "" } = form.values;
+    // What is copied from a provider's page often has white space at its ends, with which no sign-in succeeds.
+    const [clientId, clientSecret] = [form.values.clientId?.trim() ?? "", form.values.clientSecret?.trim() ?? ""];
     if (of !== undefined && !isChanged) return onClose();
     const answer =
       of === undefined

@@ -3,7 +3,7 @@ import type { ComponentProps, ReactNode } from "react";
 import { Button } from "../Button.tsx";
 import { classes, inWords } from "../words.ts";
 import style from "./Field.module.css";
-import { rulesOf } from "./rules.ts";
+import { isTight, rulesOf } from "./rules.ts";
 import { FormScope, useShown } from "./scope.tsx";
 import type { AnyForm } from "./use-form.ts";
 
@@ -89,6 +89,10 @@ export function Field({ form, name, label, ...rest }: FieldProps) {
   const rule = rulesOf(field);
   const isNumber = field.fieldKind === "scalar" && typeof form.values[name] === "number";
   const value = form.values[name] as string | number | undefined;
+  const valueOf = (text: string): string | number => {
+    if (isNumber) return text === "" ? Number.NaN : Number(text);
+    return rule !== undefined && isTight(rule) ? text.trim() : text;
+  };
   return (
     <Input
       {...(isNumber && { inputMode: "numeric" as const, min: rule?.min, max: rule?.max, type: "number" })}
@@ -96,7 +100,7 @@ export function Field({ form, name, label, ...rest }: FieldProps) {
       name={field.name}
       label={label ?? inWords(field.name)}
       value={value === undefined || Number.isNaN(value) ? "" : String(value)}
-      onChange={(text) => form.set({ [name]: isNumber ? (text === "" ? Number.NaN : Number(text)) : text })}
+      onChange={(text) => form.set({ [name]: valueOf(text) })}
       error={form.errors[name]}
       aria-required={rule?.required || undefined}
     />

@@ -60,10 +60,18 @@ function faultOfText({ minLen, maxLen, pattern, format, in: allowed }: Rules, va
   if (length < minLen) return `At least ${minLen} characters.`;
   if (maxLen > 0 && length > maxLen) return `At most ${maxLen.toLocaleString("en")} characters.`;
   if (allowed.length > 0 && !allowed.includes(value)) return `Choose one of ${allowed.join(", ")}.`;
-  if (pattern !== "" && !new RegExp(`^(?:${pattern})$`, "u").test(value)) return "This form is not allowed.";
+  if (pattern !== "" && !matches(pattern, value)) return "This form is not allowed.";
   const [form, what] = FORMATS[format] ?? [];
   return form === undefined || form.test(value.trim()) ? undefined : what;
 }
+
+/** Whether white space at the ends of a text can only be pasted with it: no valid value has it. */
+export function isTight({ pattern, format }: Rules): boolean {
+  if (format === Format.NAME) return false;
+  return format in FORMATS || (pattern !== "" && !matches(pattern, " "));
+}
+
+const matches = (pattern: string, value: string): boolean => new RegExp(`^(?:${pattern})$`, "u").test(value);
 
 /** Whether the contract demands a field. */
 export const isRequired = (schema: DescMessage, name: string): boolean =>
