@@ -67,6 +67,60 @@ describeInBrowser("forms and dialogs", () => {
     }
   });
 
+  it("white space that is pasted around an address or a name is left out", async () => {
+    const page = await here.at("webhooks");
+    await page.getByRole("button", { name: "Create webhook" }).click();
+    const webhook = page.getByRole("dialog", { name: "Create webhook" });
+    await webhook.getByLabel("URL").fill(" https://receiver.test/pasted\t");
+    await webhook.getByRole("button", { name: "Create", exact: true }).click();
+    await page.getByRole("button", { name: "I have saved it" }).click();
+    await page.getByRole("link", { name: "https://receiver.test/pasted" }).first().waitFor();
+
+    await page.goto(`${here.url}/console/vault`);
+    await page.getByRole("button", { name: "Create secret" }).click();
+    const secret = page.getByRole("dialog", { name: "Create secret" });
+    await secret.getByLabel("Name").fill(" database.pasted ");
+    await secret.getByLabel("Value").fill(" kept ");
+    await secret.getByRole("button", { name: "Create", exact: true }).click();
+    await page.getByRole("link", { name: "database.pasted" }).click();
+    await page.getByRole("button", { name: "Reveal" }).click();
+    await expect.poll(() => page.getByRole("main").locator("pre", { hasText: "kept" }).textContent()).toBe(" kept ");
+  });
+
+  it("why a long form failed is in sight, and a role that was just created is not said to be missing", async () => {
+    const page = await here.at("roles");
+    await page.getByRole("table", { name: "Roles" }).waitFor();
+    await page.getByRole("button", { name: "Create role" }).click();
+    const dialog = page.getByRole("dialog", { name: "Create role" });
+    await dialog.getByLabel("Name").fill("auditor");
+    await dialog.getByRole("checkbox", { name: "user:read" }).check();
+    await page.route(/CreateProductRole$/u, (route) => route.abort("connectionrefused"));
+    const send = dialog.getByRole("button", { name: "Create", exact: true });
+    await send.click();
+    const alert = dialog.getByRole("alert").filter({ hasText: "The service did not answer." });
+    await alert.waitFor();
+    const bottom = async (): Promise<number> => {
+      const box = await alert.boundingBox();
+      return (box?.y ?? 0) + (box?.height ?? 0);
+    };
+    const top = (await send.boundingBox())?.y;
+    await expect.poll(bottom).toBeLessThan(top ?? 0);
+    await page.unroute(/CreateProductRole$/u);
+
+    let release: (() => void) | undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    await page.route(/ListRoles$/u, async (route) => {
+      await held;
+      await route.continue().catch(() => undefined);
+    });
+    await send.click();
+    await heading(page, "Role");
+    await page.getByRole("main").getByText("Loading", { exact: true }).waitFor();
+    expect(await page.getByText("This organization has no such role.").count()).toBe(0);
+    release?.();
+    await heading(page, "auditor");
+  });
+
   it("a dialog does not show why the call failed for another thing", async () => {
     const token = await here.app.login();
     const { body: me } = await here.app.call("GET", "/api/auth/me", { token });

@@ -1,5 +1,6 @@
 import { CircleAlert, CircleCheck, Info } from "lucide-react";
-import type { ReactNode } from "react";
+import { useEffect, useRef } from "react";
+import type { ReactNode, Ref } from "react";
 import type { Failure } from "../session/failures.ts";
 import { Copy, RequestId } from "./Copy.tsx";
 import { useUnshown } from "./form/scope.tsx";
@@ -9,14 +10,15 @@ interface NoticeProps {
   kind?: "info" | "good" | "warn" | "bad";
   /** Of the request that failed: a button beside the words copies it, so that they are the same for every request. */
   requestId?: string | undefined;
+  ref?: Ref<HTMLDivElement>;
   children: ReactNode;
 }
 
 /** A remark beside the matter it is about. `bad` is announced at once. */
-export function Notice({ kind = "info", requestId, children }: NoticeProps) {
+export function Notice({ kind = "info", requestId, ref, children }: NoticeProps) {
   const Icon = kind === "good" ? CircleCheck : kind === "info" ? Info : CircleAlert;
   return (
-    <div className={style["notice"]} data-kind={kind}>
+    <div ref={ref} className={style["notice"]} data-kind={kind}>
       <Icon aria-hidden />
       <div role={kind === "bad" ? "alert" : undefined}>{children}</div>
       {requestId !== undefined && <Copy text={requestId} what="request id" />}
@@ -31,8 +33,15 @@ export function Notice({ kind = "info", requestId, children }: NoticeProps) {
 export function FailureNotice({ failure }: { failure: Failure }) {
   const { code, message, requestId } = failure;
   const unshown = useUnshown(failure);
+  const notice = useRef<HTMLDivElement>(null);
+  // At the end of a long form it is out of sight, or behind the buttons. Elsewhere nobody has asked for it: a list that
+  // is read again moves nothing.
+  useEffect(() => {
+    const isAsked = notice.current?.matches(":is(form, [role=dialog], [role=alertdialog]) *") === true;
+    if (isAsked) notice.current?.scrollIntoView({ block: "nearest" });
+  }, [code, message, requestId]);
   return (
-    <Notice kind="bad">
+    <Notice kind="bad" ref={notice}>
       {message}{" "}
       {code !== "offline" && (
         <a href={`docs/errors/${code}`} target="_blank" rel="noreferrer">

@@ -44,7 +44,7 @@ export default function Apps() {
                     <h2>
                       <Link to={`/console/apps/${app.slug}`}>{app.name}</Link>
                     </h2>
-                    <p>{app.description}</p>
+                    <p className={style["about"]}>{app.description}</p>
                     <p className={style["small"]}>
                       {inWords(app.pricingModel)} · from {money(app.basePriceCents, app.currency)} ·{" "}
                       {app.deploymentModes.map(inWords).join(", ")}

@@ -15,7 +15,9 @@ import { useCall } from "../../widgets/use-call.ts";
 import { inWords } from "../../widgets/words.ts";
 import { money } from "../apps/money.ts";
 import { DeploymentModes } from "./DeploymentModes.tsx";
+import { Description } from "./Description.tsx";
 import { OtherMarketplaces } from "./OtherMarketplaces.tsx";
+import style from "./Publish.module.css";
 
 /** What the marketplace shows of an app; those who administer it change it. */
 export function Listing({ app, isAdmin }: { app: App; isAdmin: boolean }) {
@@ -27,7 +29,12 @@ export function Listing({ app, isAdmin }: { app: App; isAdmin: boolean }) {
           {[
             ["App id", <Id key="id" of={app.appId} what="app id" />],
             ["Slug", <code key="slug">{app.slug}</code>],
-            ["Description", app.description],
+            [
+              "Description",
+              <span key="description" className={style["paragraphs"]}>
+                {app.description}
+              </span>,
+            ],
             ["Pricing", inWords(app.pricingModel)],
             ["From", money(app.basePriceCents, app.currency)],
             ["Deployment", app.deploymentModes.map(inWords).join(", ")],
@@ -70,7 +77,7 @@ function Edit({ app, onClose }: { app: App; onClose: () => void }) {
         })}
       >
         <Field form={form} name="name" />
-        <Field form={form} name="description" />
+        <Description form={form} />
         <DeploymentModes form={form} />
         <Field form={form} name="pricingModel" />
         <Field form={form} name="basePriceCents" hint="In minor units: 1900 is 19.00" />

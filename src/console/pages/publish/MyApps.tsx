@@ -18,6 +18,7 @@ import { useCall } from "../../widgets/use-call.ts";
 import { inWords } from "../../widgets/words.ts";
 import { decimal, money } from "../apps/money.ts";
 import { DeploymentModes } from "./DeploymentModes.tsx";
+import { Description } from "./Description.tsx";
 
 const STATUSES = ["draft", "published", "rejected", "archived"];
 
@@ -104,7 +105,7 @@ function Create({ onClose, onMade }: { onClose: () => void; onMade: (secret: str
       >
         <Field form={form} name="name" />
         <Field form={form} name="slug" hint="Small letters, digits and dashes: it is the app's address." />
-        <Field form={form} name="description" />
+        <Description form={form} />
         <DeploymentModes form={form} />
         <Field form={form} name="basePriceCents" hint="In minor units: 1900 is 19.00" />
         <Field form={form} name="currency" hint="ISO 4217 in small letters: usd" />

@@ -13,7 +13,7 @@ import { CodeSample } from "../../widgets/CodeSample.tsx";
 import { Dialog, SubmitActions } from "../../widgets/Dialog.tsx";
 import { FormBody } from "../../widgets/form/Field.tsx";
 import { Page, Section } from "../../widgets/Page.tsx";
-import { Answer, Empty } from "../../widgets/States.tsx";
+import { Answer, Empty, Skeleton } from "../../widgets/States.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { Diff } from "./Diff.tsx";
@@ -32,12 +32,17 @@ export default function Role() {
   return (
     <Page title="Role">
       <Answer of={roles}>
-        {() => (
-          <Empty
-            text="This organization has no such role."
-            action={<ButtonLink to="/console/roles">Go to the roles</ButtonLink>}
-          />
-        )}
+        {() =>
+          // A list from before the role was made does not have it.
+          roles.isFetching ? (
+            <Skeleton />
+          ) : (
+            <Empty
+              text="This organization has no such role."
+              action={<ButtonLink to="/console/roles">Go to the roles</ButtonLink>}
+            />
+          )
+        }
       </Answer>
     </Page>
   );
