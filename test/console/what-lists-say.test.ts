@@ -37,6 +37,41 @@ describeInBrowser("what lists say of their rows", () => {
     expect(await sample.textContent()).not.toContain("$TOKEN");
   });
 
+  it("a price is shown whole beside its button, and a long description on the page of its app alone", async () => {
+    const token = await here.app.login();
+    const price = { product: "Observatory", interval: "month", currency: "usd", unit_amount_cents: 1900 };
+    await here.app.call("POST", "/api/admin/pricing/prices", { token, body: price });
+    const page = await here.at("platform/prices");
+    const table = page.getByRole("table", { name: "Prices" });
+    await table.getByRole("cell", { name: "Observatory" }).waitFor();
+    const frame = 'document.querySelector("main table").parentElement';
+    expect(await page.evaluate(`${frame}.scrollWidth - ${frame}.clientWidth`)).toBe(0);
+
+    const { body } = await here.app.call("POST", "/api/marketplace/apps", {
+      token,
+      body: {
+        name: "Novel",
+        slug: "novel",
+        description: `${"Many words. ".repeat(100)}\nThe end.`,
+        deployment_modes: ["multi_tenant"],
+        provision_webhook: "https://novel.test/provision",
+      },
+    });
+    await here.app.call("POST", `/api/admin/marketplace/apps/${body.app_id as string}/approve`, { token, body: {} });
+    await visit(page, "apps");
+    const card = page.getByRole("listitem").filter({ has: page.getByRole("link", { name: "Novel" }) });
+    await card.waitFor();
+    expect((await card.boundingBox())?.height).toBeLessThan(200);
+    await card.getByRole("link").click();
+    await page.getByRole("heading", { level: 1, name: "Novel" }).waitFor();
+    expect(await page.getByText("Many words.", { exact: false }).innerText()).toMatch(/\nThe end\.$/u);
+
+    await visit(page, `publish/${body.app_id as string}`);
+    await page.getByRole("button", { name: "Edit" }).click();
+    const description = page.getByRole("dialog").getByLabel("Description");
+    expect(await description.inputValue()).toMatch(/ \nThe end\.$/u);
+  });
+
   it("the file of one's own apps has their prices, and an installed app leads to its install", async () => {
     const token = await here.app.login();
     const app = {

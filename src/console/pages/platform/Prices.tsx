@@ -43,7 +43,7 @@ export default function Prices() {
           },
         ]}
         columns={[
-          { header: "Id", cell: ({ priceId }) => priceId, csv: ({ priceId }) => priceId },
+          { header: "Id", cell: ({ priceId }) => priceId, csv: ({ priceId }) => priceId, right: true },
           { header: "Product", cell: ({ product }) => product, csv: ({ product }) => product },
           { header: "Plan", cell: ({ plan }) => plan ?? "–", csv: ({ plan }) => plan },
           {
