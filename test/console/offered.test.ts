@@ -55,6 +55,35 @@ describeInBrowser("what pages offer and claim", () => {
     await page.getByText("1–20 of 45").waitFor();
   });
 
+  it("an empty export of the audit log proves nothing, and is not called valid", async () => {
+    const page = await here.at("audit");
+    const file = { name: "audit-events.ndjson", mimeType: "application/x-ndjson", buffer: Buffer.from("") };
+    await page.getByLabel("Verify a file").setInputFiles(file);
+    await page
+      .getByRole("status")
+      .filter({ hasText: /^Empty: there are no events/u })
+      .waitFor();
+    expect(await page.getByText(/^Valid/u).count()).toBe(0);
+  });
+
+  it("what is not copied is not said to be copied, and the palette changes the theme that is seen", async () => {
+    const page = await here.open(undefined, {
+      storageState: await here.sessionOf(here.app.owner),
+      colorScheme: "dark",
+    });
+    await page.addInitScript("Object.defineProperty(navigator, 'clipboard', { value: undefined })");
+    await page.goto(`${here.url}/console/keys`);
+    await page.getByRole("button", { name: "Copy key id" }).first().click();
+    await page.getByRole("alert").filter({ hasText: "The browser did not copy it." }).waitFor();
+    expect(await page.getByText("Copied", { exact: false }).count()).toBe(0);
+
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox").fill("theme");
+    await page.getByRole("option", { name: "Change the theme" }).waitFor();
+    await page.keyboard.press("Enter");
+    await expect.poll(() => page.evaluate("document.documentElement.dataset.theme")).toBe("light");
+  });
+
   it("the active signing key cannot be deleted; one that was replaced can", async () => {
     const { token, org } = await owner();
     const made = await here.app.call("POST", `/api/admin/organizations/${org}/signing-keys`, {

@@ -22,6 +22,12 @@ export interface Entry {
   run?: () => void;
 }
 
+/** Whether the page is dark now, by choice or as the system is. */
+const isDark = (): boolean => {
+  const { theme } = preferences();
+  return theme === "dark" || (theme === "system" && matchMedia("(prefers-color-scheme: dark)").matches);
+};
+
 const ACTIONS: readonly Entry[] = [
   { key: "sign-out", label: "Sign out", kind: "Action", icon: LogOut, run: () => leave() },
   {
@@ -29,7 +35,7 @@ const ACTIONS: readonly Entry[] = [
     label: "Change the theme",
     kind: "Action",
     icon: SunMoon,
-    run: () => setPreferences({ theme: preferences().theme === "dark" ? "light" : "dark" }),
+    run: () => setPreferences({ theme: isDark() ? "light" : "dark" }),
   },
 ];
 

@@ -1,5 +1,6 @@
 import { Check, Copy as CopyIcon } from "lucide-react";
 import { useEffect, useState } from "react";
+import { copyText } from "./clipboard.ts";
 import style from "./Small.module.css";
 import { toast } from "./toasts.ts";
 
@@ -12,7 +13,7 @@ export function Copy({ text, what }: { text: string; what: string }) {
     return () => clearTimeout(timer);
   }, [done]);
   const copy = async () => {
-    await navigator.clipboard.writeText(text);
+    if (!(await copyText(text))) return;
     setDone(true);
     toast(`Copied ${what}`);
   };

@@ -5,6 +5,7 @@ import type { ReactNode } from "react";
 import { createPortal, flushSync } from "react-dom";
 import type { Failure } from "../session/failures.ts";
 import { Button } from "./Button.tsx";
+import { copyText } from "./clipboard.ts";
 import style from "./Dialog.module.css";
 import { Input } from "./form/Field.tsx";
 import { useGuard } from "./guard.ts";
@@ -207,10 +208,7 @@ export function SecretDialog({ thing, secret, file, about, print = false, childr
               <Button small onClick={() => setShown(!shown)}>
                 {shown ? "Hide" : "Show"}
               </Button>
-              <Button
-                small
-                onClick={() => void navigator.clipboard.writeText(secret ?? "").then(() => setCopied(true))}
-              >
+              <Button small onClick={() => void copyText(secret ?? "").then(setCopied)}>
                 Copy
               </Button>
               <Button small onClick={save}>

@@ -7,6 +7,7 @@ import { serviceUrl } from "../../settings.ts";
 import { useMe, useOrg } from "../../session/use-session.ts";
 import { Status } from "../../widgets/Badge.tsx";
 import { Button } from "../../widgets/Button.tsx";
+import { copyText } from "../../widgets/clipboard.ts";
 import { CodeSample } from "../../widgets/CodeSample.tsx";
 import { Id } from "../../widgets/Copy.tsx";
 import { Field, FormBody, Input } from "../../widgets/form/Field.tsx";
@@ -109,9 +110,9 @@ function Verdicts({ rows }: { rows: readonly ExplainedEntitlement[] }) {
         <Button
           small
           onClick={() =>
-            void navigator.clipboard
-              .writeText(shellCheck(serviceUrl, feature, orgUuid))
-              .then(() => toast(`Copied the check of ${feature}`))
+            void copyText(shellCheck(serviceUrl, feature, orgUuid)).then(
+              (isCopied) => isCopied && toast(`Copied the check of ${feature}`),
+            )
           }
         >
           Copy as check

@@ -103,8 +103,10 @@ function wordsOf({ events, problem, missingKey, head }: ProofResult): Outcome {
         `Not verified: the events fit each other, but the published keys have no key ${missingKey}, which their ` +
         "signature names. Without it, nothing shows that the service wrote them.",
     };
-  const signed = head === null ? "" : `, up to number ${head.sequence}, signed by key ${head.kid}`;
-  return { kind: "good", message: `Valid: ${plural(events, "event")}${signed}. Checked in this browser.` };
+  if (head === null)
+    return { kind: "warn", message: "Empty: there are no events and no signature, so that nothing is proved." };
+  const signed = `up to number ${head.sequence}, signed by key ${head.kid}`;
+  return { kind: "good", message: `Valid: ${plural(events, "event")}, ${signed}. Checked in this browser.` };
 }
 
 async function* textOf(log: Blob): AsyncGenerator<string> {
