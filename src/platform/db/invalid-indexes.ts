@@ -1,5 +1,4 @@
-import pg from "pg";
-import { ownerConfig } from "./connection.ts";
+import type pg from "pg";
 import { isCanceled, isUnavailable } from "./failure.ts";
 
 /** An invalid index. */
@@ -36,12 +35,13 @@ async function dropLeftovers(client: pg.Client, say: (line: string) => void): Pr
 /**
  * Rebuilds indexes that became invalid after the migration that made them had run, while writes to their tables
  * continue. One that cannot be rebuilt is named, and keeps no instance from starting.
+ * @param connect opens a connection of the schema's owner
  */
-export async function rebuildInvalidIndexes(url: string, say: (line: string) => void): Promise<void> {
-  const client = new pg.Client(ownerConfig(url));
-  // A lost connection fails the current statement; without a listener it would also end the process.
-  client.on("error", () => undefined);
-  await client.connect();
+export async function rebuildInvalidIndexes(
+  connect: () => Promise<pg.Client>,
+  say: (line: string) => void,
+): Promise<void> {
+  const client = await connect();
   try {
     for (const { name, table } of await dropLeftovers(client, say)) {
       say(`The index ${name} of the table ${table} is invalid; rebuilding it`);

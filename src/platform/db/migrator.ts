@@ -99,6 +99,9 @@ export interface MigrateOptions {
   waitMs?: number;
 }
 
+/** Default of `MigrateOptions.waitMs`. */
+const WAIT_MS = 30_000;
+
 /** Wait before migrations go on after the database was lost, milliseconds. */
 const RESUME_MS = 500;
 
@@ -109,7 +112,7 @@ const RESUME_MS = 500;
  * @returns the names of the migrations that ran
  */
 export async function migrate(options: MigrateOptions): Promise<string[]> {
-  const { url, log, waitMs = 30_000 } = options;
+  const { url, log, waitMs = WAIT_MS } = options;
   const ran: string[] = [];
   let [until, ranBefore] = [0, -1];
   for (;;) {
@@ -149,7 +152,7 @@ async function migrateOn(client: pg.Client, options: MigrateOptions, ran: string
   await ensureAppRole(client, appUrl === undefined ? undefined : parseIntoClientConfig(appUrl).user);
   await withBlockersTold(client, say, async () => {
     await runAll(options, ran);
-    await rebuildInvalidIndexes(options.url, say);
+    await rebuildInvalidIndexes(() => connectWithRetries(options.url, options.waitMs ?? WAIT_MS), say);
   });
   await client.query(grantRead(migrationTable));
 }

@@ -708,7 +708,8 @@ export const TemplatesService: GenService<{
   /**
    * Makes a template. 400 `invalid_template` for a placeholder where it cannot be
    * escaped safely: script, style, comments, `on*` attributes, unquoted
-   * attribute values, names; also for a body with more than 500 levels of elements.
+   * attribute values, names; also for a body with more than 500 levels of elements,
+   * 50 levels of lists and quotes, or 100,000 elements.
    *
    * @generated from rpc atrium.templates.v1.TemplatesService.CreateTemplate
    */

@@ -87,7 +87,8 @@ class TemplatesService(Protocol):
         """
         Makes a template. 400 `invalid_template` for a placeholder where it cannot be
         escaped safely: script, style, comments, `on*` attributes, unquoted
-        attribute values, names; also for a body with more than 500 levels of elements.
+        attribute values, names; also for a body with more than 500 levels of elements,
+        50 levels of lists and quotes, or 100,000 elements.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -453,7 +454,8 @@ class TemplatesServiceClient(ConnectClient):
         """
         Makes a template. 400 `invalid_template` for a placeholder where it cannot be
         escaped safely: script, style, comments, `on*` attributes, unquoted
-        attribute values, names; also for a body with more than 500 levels of elements.
+        attribute values, names; also for a body with more than 500 levels of elements,
+        50 levels of lists and quotes, or 100,000 elements.
         """
         return await self.execute_unary(
             request=request,
@@ -613,7 +615,8 @@ class TemplatesServiceSync(Protocol):
         """
         Makes a template. 400 `invalid_template` for a placeholder where it cannot be
         escaped safely: script, style, comments, `on*` attributes, unquoted
-        attribute values, names; also for a body with more than 500 levels of elements.
+        attribute values, names; also for a body with more than 500 levels of elements,
+        50 levels of lists and quotes, or 100,000 elements.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -977,7 +980,8 @@ class TemplatesServiceClientSync(ConnectClientSync):
         """
         Makes a template. 400 `invalid_template` for a placeholder where it cannot be
         escaped safely: script, style, comments, `on*` attributes, unquoted
-        attribute values, names; also for a body with more than 500 levels of elements.
+        attribute values, names; also for a body with more than 500 levels of elements,
+        50 levels of lists and quotes, or 100,000 elements.
         """
         return self.execute_unary(
             request=request,

@@ -89,7 +89,8 @@ type TemplatesServiceClient interface {
 	GetTemplate(context.Context, *v1.TemplateRequest) (*v1.Template, error)
 	// Makes a template. 400 `invalid_template` for a placeholder where it cannot be
 	// escaped safely: script, style, comments, `on*` attributes, unquoted
-	// attribute values, names; also for a body with more than 500 levels of elements.
+	// attribute values, names; also for a body with more than 500 levels of elements,
+	// 50 levels of lists and quotes, or 100,000 elements.
 	CreateTemplate(context.Context, *v1.CreateTemplateRequest) (*v1.Template, error)
 	// Changes the members that are given. 404 `template_not_found`; 400
 	// `invalid_template`.
@@ -321,7 +322,8 @@ type TemplatesServiceHandler interface {
 	GetTemplate(context.Context, *v1.TemplateRequest) (*v1.Template, error)
 	// Makes a template. 400 `invalid_template` for a placeholder where it cannot be
 	// escaped safely: script, style, comments, `on*` attributes, unquoted
-	// attribute values, names; also for a body with more than 500 levels of elements.
+	// attribute values, names; also for a body with more than 500 levels of elements,
+	// 50 levels of lists and quotes, or 100,000 elements.
 	CreateTemplate(context.Context, *v1.CreateTemplateRequest) (*v1.Template, error)
 	// Changes the members that are given. 404 `template_not_found`; 400
 	// `invalid_template`.
