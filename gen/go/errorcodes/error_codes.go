@@ -111,7 +111,7 @@ const InvalidRole Code = "invalid_role"
 // InvalidState: The sign-in cannot be continued.
 const InvalidState Code = "invalid_state"
 
-// InvalidTemplate: A placeholder stands where its value cannot be escaped safely, or elements nest too deeply.
+// InvalidTemplate: A placeholder cannot be escaped safely where it stands, or elements are too many or nest too deeply.
 const InvalidTemplate Code = "invalid_template"
 
 // InvalidTransition: The present status does not allow this.

@@ -4,7 +4,6 @@ import { defineErrors } from "../../platform/errors.ts";
 export const templateErrors = defineErrors({
   notFound: [404, "template_not_found", "No such template."],
   invalidTemplate: [400, "invalid_template", "The body has a placeholder whose value cannot be escaped safely."],
-  tooDeep: [400, "invalid_template", "The body has more than 500 levels of elements; use fewer."],
   invalidFormat: [400, "invalid_format", "format is html or text."],
   missingVariable: [422, "missing_variable", "A placeholder has no value; send one, or store it as a variable."],
   documentTooLarge: [413, "payload_too_large", "The document is larger than 5 MiB; use shorter values."],

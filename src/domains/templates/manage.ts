@@ -3,13 +3,12 @@ import { dateOf } from "../../platform/clock.ts";
 import type { CallerContext } from "../../platform/context.ts";
 import type { Page } from "../../platform/db/paging.ts";
 import { causedBy, EVENTS } from "../event-catalogue/index.ts";
-import { compileBody } from "./body.ts";
+import { checkBody, compileBody } from "./body.ts";
 import type { TemplatesDeps } from "./deps.ts";
 import { templateErrors } from "./errors.ts";
 import { checkSize, declaredNames, MAX_ROWS } from "./rules.ts";
 import * as store from "./store.ts";
 import type { StoredTemplate } from "./store.ts";
-import { checkLevels, TooDeep } from "./text.ts";
 
 /** Members of a template that a client sets; those that are absent stay as they are. */
 export interface TemplateChange {
@@ -112,12 +111,7 @@ function judge({ variables, body }: TemplateChange): Judged {
 
 function judgedNames(body: string): readonly string[] {
   const names = namesIn(body);
-  try {
-    checkLevels(body);
-  } catch (error) {
-    if (!(error instanceof TooDeep)) throw error;
-    throw templateErrors.tooDeep({ message: error.message });
-  }
+  checkBody(body);
   return names;
 }
 

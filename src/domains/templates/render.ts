@@ -1,7 +1,7 @@
 import { callerOrg } from "../../platform/caller.ts";
 import type { CallerContext } from "../../platform/context.ts";
 import { createLru } from "../../platform/lru.ts";
-import { compileBody } from "./body.ts";
+import { bodyAsText, compileBody } from "./body.ts";
 import type { TemplatesDeps } from "./deps.ts";
 import { templateErrors } from "./errors.ts";
 import { fillHtml, fillText, TooLarge } from "./html/index.ts";
@@ -9,7 +9,6 @@ import type { CompiledTemplate, Pieces } from "./html/index.ts";
 import { defaultLayout } from "./layout.ts";
 import { MAX_DOCUMENT_BYTES } from "./rules.ts";
 import { findToRender } from "./store.ts";
-import { textOf, TooDeep } from "./text.ts";
 import { valuesOf } from "./variable-store.ts";
 
 /** A rendered document. */
@@ -39,7 +38,7 @@ export function createRender({ database }: Pick<TemplatesDeps, "database">) {
     if (body === undefined && known !== undefined) return known;
     const source = body ?? defaultLayout(name, variables);
     let text: Pieces | undefined;
-    const made = { revision, html: compileBody(source), text: () => (text ??= textOf(source)) };
+    const made = { revision, html: compileBody(source), text: () => (text ??= bodyAsText(source)) };
     compiled.set(key, made);
     return made;
   }
@@ -75,7 +74,6 @@ export function createRender({ database }: Pick<TemplatesDeps, "database">) {
         ? { html: fillHtml(template.html, valueOf, MAX_DOCUMENT_BYTES) }
         : { text: fillText(template.text(), valueOf, MAX_DOCUMENT_BYTES) };
     } catch (error) {
-      if (error instanceof TooDeep) throw templateErrors.tooDeep({ message: error.message });
       if (!(error instanceof TooLarge)) throw error;
       throw templateErrors.documentTooLarge();
     }

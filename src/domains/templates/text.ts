@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { convert } from "html-to-text";
 import type { FormatCallback } from "html-to-text";
-import { cut } from "./html/index.ts";
+import { cut, InvalidBody } from "./html/index.ts";
 import type { Pieces } from "./html/index.ts";
 
 /** Maximum number of levels of elements: the conversion to text takes some of the stack for each. */
@@ -10,7 +10,7 @@ const MAX_LEVELS = 500;
 const MAX_INDENTED_LEVELS = 50;
 
 /** The elements of a template are nested too deeply for a conversion to text. */
-export class TooDeep extends Error {
+class TooDeep extends InvalidBody {
   constructor(levels: string) {
     super(`The body has more than ${levels}; use fewer.`);
     this.name = "TooDeep";
@@ -23,6 +23,7 @@ const INDENTED: Readonly<Record<string, string>> = {
   ul: "unorderedList",
   ol: "orderedList",
 };
+const INDENTED_TAG = new RegExp(`<(?:${Object.keys(INDENTED).join("|")})`, "iu");
 
 /** Creates a formatter that calls the package's own, which the builder has in its options. */
 function limitIndentation(): FormatCallback {
@@ -44,8 +45,8 @@ const formatCell: FormatCallback = (element, walk, builder) => {
 /**
  * A template as plain text, with a line for each row of a table. Its placeholders are those of the source: braces that
  * the conversion decodes are text.
- * @throws TooDeep when its elements have more than {@link MAX_LEVELS} levels, or {@link MAX_INDENTED_LEVELS} of lists
- *   and quotes
+ * @throws InvalidBody when its elements have more than {@link MAX_LEVELS} levels, or {@link MAX_INDENTED_LEVELS} of
+ *   lists and quotes
  */
 export function textOf(source: string): Pieces {
   const { texts, names } = cut(source);
@@ -73,8 +74,9 @@ export function textOf(source: string): Pieces {
   };
 }
 
-/** @throws TooDeep when the elements of a template have too many levels for {@link textOf} */
+/** @throws InvalidBody when the elements of a template have too many levels for {@link textOf} */
 export function checkLevels(source: string): void {
   // Each level takes a tag.
-  if (source.split("<", MAX_INDENTED_LEVELS + 1).length > MAX_INDENTED_LEVELS) textOf(source);
+  const has = (tags: string | RegExp, most: number): boolean => source.split(tags, most + 1).length > most;
+  if (has("<", MAX_LEVELS) || has(INDENTED_TAG, MAX_INDENTED_LEVELS)) textOf(source);
 }

@@ -136,7 +136,7 @@ export const COMMERCE_CODES = {
   },
   invalid_template: {
     status: [400],
-    meaning: "A placeholder stands where its value cannot be escaped safely, or elements nest too deeply.",
+    meaning: "A placeholder cannot be escaped safely where it stands, or elements are too many or nest too deeply.",
     why:
       "Placeholders are not allowed in scripts, styles, comments, event handlers, names and unquoted values; " +
       "there are at most 100,000 elements, in 500 levels, 50 of them lists and quotes.",

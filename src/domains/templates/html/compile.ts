@@ -1,3 +1,4 @@
+import { InvalidBody } from "./invalid-body.ts";
 import { cut, placeholdersIn } from "./placeholders.ts";
 import type { Pieces, Placeholder } from "./placeholders.ts";
 import { scanPlaces } from "./scan.ts";
@@ -24,7 +25,7 @@ export interface CompiledTemplate {
 }
 
 /** A placeholder where its value could not be escaped safely. */
-export class UnsafePlaceholder extends Error {
+export class UnsafePlaceholder extends InvalidBody {
   constructor(source: string, { name, start }: Pick<Placeholder, "name" | "start">) {
     const lines = source.slice(0, start).split("\n");
     const column = (lines.at(-1) ?? "").length + 1;
@@ -39,7 +40,7 @@ export class UnsafePlaceholder extends Error {
  * standard reads the source; whatever is not found there is refused, so that no value can change the structure of the
  * document.
  * @throws UnsafePlaceholder for a placeholder anywhere else
- * @throws TooManyElements
+ * @throws InvalidBody for too many elements
  */
 export function compileHtml(source: string): CompiledTemplate {
   const placeholders = placeholdersIn(source);

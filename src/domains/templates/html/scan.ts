@@ -2,6 +2,7 @@ import { defaultTreeAdapter, html, Parser } from "parse5";
 import type { DefaultTreeAdapterMap, Token } from "parse5";
 import { ruleOf } from "./attributes.ts";
 import type { AttributeRule } from "./attributes.ts";
+import { InvalidBody } from "./invalid-body.ts";
 
 /** Where a placeholder may stand: a range of the source, and how values are treated there. */
 export interface Place {
@@ -31,7 +32,7 @@ const OPAQUE: ReadonlySet<string> = new Set([
 const MAX_ELEMENTS = 100_000;
 
 /** The source has more than {@link MAX_ELEMENTS} elements. */
-export class TooManyElements extends Error {
+class TooManyElements extends InvalidBody {
   constructor() {
     super(
       "The body has more than 100,000 elements, those included that browsers repeat in every paragraph because they " +
@@ -107,7 +108,7 @@ function quotedValue(source: string, from: number, to: number): { start: number;
   return end === -1 ? undefined : { start: start + 1, end };
 }
 
-/** Every range of a document in which placeholders may stand. @throws TooManyElements */
+/** Every range of a document in which placeholders may stand. @throws InvalidBody for too many elements */
 export function scanPlaces(source: string): Place[] {
   const scan = new PlaceScan(source);
   scan.tokenizer.write(source, true);
