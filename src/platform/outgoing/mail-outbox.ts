@@ -46,12 +46,6 @@ export interface MailTiming {
   bulk?: boolean | undefined;
 }
 
-/** A mail with what is the same over all attempts, by which a mailbox recognizes one that arrives twice. */
-export interface IdentifiedMail extends Mail {
-  /** Left side of its Message-ID. */
-  id?: string | undefined;
-}
-
 /** Writes mails to the outbox, in the transaction of the event they report. */
 export interface MailOutbox {
   enqueue(tx: Pick<Tx, "emit">, mail: Mail, timing: MailTiming): Promise<void>;
@@ -125,7 +119,6 @@ export function createMailHandler(
 ): (payload: Record<string, unknown>, id?: string) => Promise<void> {
   return async ({ box }, id) => {
     const mail = JSON.parse(sealer.open(Buffer.from(String(box), "base64"), CONTEXT).toString("utf8")) as Mail;
-    const identified: IdentifiedMail = { ...mail, id };
-    await sink.send(identified);
+    await sink.send({ ...mail, id });
   };
 }

@@ -1,8 +1,7 @@
 import { createTransport } from "nodemailer";
 import { parseEmail } from "../email.ts";
 import { RefusedMailError } from "./mailbox.ts";
-import type { MailSink } from "./mailbox.ts";
-import type { IdentifiedMail } from "./mail-outbox.ts";
+import type { IdentifiedMail, MailSink } from "./mailbox.ts";
 
 export interface MailerOptions {
   /** `smtp://[user:password@]host[:port]` or `smtps://…`, with nodemailer's options as query. */

@@ -10,6 +10,12 @@ export interface Mail {
   html: string;
 }
 
+/** A mail with what is the same over all attempts, by which a mailbox recognizes one that arrives twice. */
+export interface IdentifiedMail extends Mail {
+  /** Left side of its Message-ID. */
+  id?: string | undefined;
+}
+
 /** A mail that no later attempt can send: its recipient does not exist, or is no mailbox. */
 export class RefusedMailError extends Error {
   /** SMTP reply code; undefined when no server was asked. */
@@ -27,7 +33,7 @@ export interface MailSink {
    * Resolves when the mail is accepted; rejects when a later attempt may succeed.
    * @throws {RefusedMailError} when none can
    */
-  send(mail: Mail): Promise<void>;
+  send(mail: IdentifiedMail): Promise<void>;
 }
 
 /** Drops every mail: `SERVICE_MAIL=off`. */
