@@ -1,10 +1,8 @@
 import { dateOf } from "../../../platform/clock.ts";
+import { ROLLING_UPGRADE_MS } from "../../../platform/tidy-task.ts";
 import type { TidyTask } from "../../../platform/tidy-task.ts";
 import type { MarketplaceDeps } from "../deps.ts";
 import { noteBoughtPlans, revokeEndedTargets } from "./older-instances-store.ts";
-
-/** Age of the rows that are looked at, milliseconds: longer than instances of two versions run side by side. */
-const RECENT_MS = 86_400_000;
 
 /**
  * Completes what instances of an older version write beside this one, in a rolling upgrade, after the migrations have
@@ -12,7 +10,7 @@ const RECENT_MS = 86_400_000;
  */
 export function createOlderInstancesTidy({ database, clock }: Pick<MarketplaceDeps, "database" | "clock">): TidyTask {
   return async () => {
-    const since = dateOf(clock, -RECENT_MS);
+    const since = dateOf(clock, -ROLLING_UPGRADE_MS);
     return (await revokeEndedTargets(database, since)) + (await noteBoughtPlans(database, since));
   };
 }
