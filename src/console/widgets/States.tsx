@@ -83,19 +83,22 @@ export function Outdated({ of }: { of: UseQueryResult<unknown, unknown> }) {
 export function Answer<T>({
   of,
   lines,
+  fresh = false,
   children,
 }: {
   of: UseQueryResult<T, unknown>;
   lines?: number;
+  /** Whether a stale answer does not serve: it may lack what was just made. */
+  fresh?: boolean;
   children: (answer: T) => ReactNode;
 }) {
-  if (of.data !== undefined)
+  if (of.data !== undefined && !(fresh && of.isFetching))
     return (
       <>
         <Outdated of={of} />
         {children(of.data)}
       </>
     );
-  if (of.error !== null) return <Failed error={of.error} retry={() => void of.refetch()} />;
+  if (of.data === undefined && of.error !== null) return <Failed error={of.error} retry={() => void of.refetch()} />;
   return <Skeleton {...(lines !== undefined && { lines })} />;
 }

@@ -10,7 +10,7 @@ import { Confirm } from "../../widgets/Dialog.tsx";
 import { Notice } from "../../widgets/Notice.tsx";
 import { Page } from "../../widgets/Page.tsx";
 import { PageTabs } from "../../widgets/PageTabs.tsx";
-import { Answer, Skeleton } from "../../widgets/States.tsx";
+import { Answer } from "../../widgets/States.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { Admins } from "./Admins.tsx";
 import { AppInstalls } from "./AppInstalls.tsx";
@@ -28,11 +28,8 @@ export default function MyApp() {
   if (app === undefined)
     return (
       <Page title="App">
-        <Answer of={apps}>
-          {() =>
-            // A list from before the app was made does not have it.
-            apps.isFetching ? <Skeleton /> : <p>Your organization publishes no app with this id.</p>
-          }
+        <Answer of={apps} fresh>
+          {() => <p>Your organization publishes no app with this id.</p>}
         </Answer>
       </Page>
     );

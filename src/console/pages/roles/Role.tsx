@@ -13,7 +13,7 @@ import { CodeSample } from "../../widgets/CodeSample.tsx";
 import { Dialog, SubmitActions } from "../../widgets/Dialog.tsx";
 import { FormBody } from "../../widgets/form/Field.tsx";
 import { Page, Section } from "../../widgets/Page.tsx";
-import { Answer, Empty, Skeleton } from "../../widgets/States.tsx";
+import { Answer, Empty } from "../../widgets/States.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { Diff } from "./Diff.tsx";
@@ -31,18 +31,13 @@ export default function Role() {
   if (role !== undefined) return <Details role={role} />;
   return (
     <Page title="Role">
-      <Answer of={roles}>
-        {() =>
-          // A list from before the role was made does not have it.
-          roles.isFetching ? (
-            <Skeleton />
-          ) : (
-            <Empty
-              text="This organization has no such role."
-              action={<ButtonLink to="/console/roles">Go to the roles</ButtonLink>}
-            />
-          )
-        }
+      <Answer of={roles} fresh>
+        {() => (
+          <Empty
+            text="This organization has no such role."
+            action={<ButtonLink to="/console/roles">Go to the roles</ButtonLink>}
+          />
+        )}
       </Answer>
     </Page>
   );
