@@ -1,5 +1,6 @@
 import { createServer, connect } from "node:net";
 import type { Server, Socket } from "node:net";
+import { joinSockets } from "./join-sockets.ts";
 
 /** A TCP proxy to a server that a test can cut or silence. */
 export interface FlakyLink {
@@ -21,19 +22,10 @@ export async function flakyLink(target: { host: string; port: number }): Promise
 
   function take(near: Socket): void {
     const far = connect(target.port, target.host);
-    for (const [from, to] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      sockets.add(from);
-      from.on("error", () => to.destroy());
-      from.on("close", () => {
-        sockets.delete(from);
-        to.destroy();
-      });
-      from.on("data", (bytes) => to.write(bytes));
-      if (deaf) from.pause();
-    }
+    joinSockets(near, far, sockets);
+    near.on("data", (bytes) => far.write(bytes));
+    far.on("data", (bytes) => near.write(bytes));
+    if (deaf) for (const socket of [near, far]) socket.pause();
   }
 
   async function listen(port: number): Promise<number> {

@@ -1,5 +1,6 @@
 import { connect, createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
+import { joinSockets } from "./join-sockets.ts";
 
 /** A TCP proxy to PostgreSQL that loses an answer: the statement takes effect, and its connection ends. */
 export interface LosingLink {
@@ -20,17 +21,7 @@ export async function losingLink(target: { host: string; port: number }): Promis
   const server = createServer((near) => {
     const far = connect(target.port, target.host);
     let lost: (() => void) | undefined;
-    for (const [from, to] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      sockets.add(from);
-      from.on("error", () => to.destroy());
-      from.on("close", () => {
-        sockets.delete(from);
-        to.destroy();
-      });
-    }
+    joinSockets(near, far, sockets);
     near.on("data", (bytes) => {
       if (waiting !== undefined && bytes.includes(waiting.part)) {
         ({ lost } = waiting);

@@ -1,5 +1,6 @@
 import { connect, createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
+import { joinSockets } from "./join-sockets.ts";
 
 /**
  * A link to PostgreSQL that leaves `options` out of start-up packets, as poolers may, and breaks where a test wants it.
@@ -36,17 +37,7 @@ export async function optionDropper(target: { host: string; port: number }): Pro
 
   const server = createServer((near) => {
     const far = connect(target.port, target.host);
-    for (const [from, to] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      sockets.add(from);
-      from.on("error", () => to.destroy());
-      from.on("close", () => {
-        sockets.delete(from);
-        to.destroy();
-      });
-    }
+    joinSockets(near, far, sockets);
     far.on("data", (bytes) => near.write(bytes));
     let start: Buffer | undefined = Buffer.alloc(0);
     near.on("data", (bytes) => {
