@@ -57,6 +57,13 @@ function resetReason(request: NodeRequest): string {
   return stream === undefined ? "the connection was closed" : `the stream was reset (${stream.rstCode})`;
 }
 
+/** Sends the head of a stream before its first message. */
+export function sendHead(header: Headers, to: NodeResponse, extra: Readonly<Record<string, string>>): void {
+  if (to.destroyed || to.headersSent) return;
+  writeHead({ status: 200, header }, to, extra, undefined);
+  (to as ServerResponse).flushHeaders();
+}
+
 /** Writes connect's response. With `unary` there is one message, and head, body and trailers are sent together. */
 export async function writeResponse(
   from: UniversalServerResponse,
@@ -80,8 +87,8 @@ export async function writeResponse(
       writeHead(from, to, extra, undefined);
       await writeAll(to, value);
     } else {
-      // Headers are sent after the first read: the implementation may set headers until then.
-      writeHead(from, to, extra, chunk?.done === false ? undefined : 0);
+      // Unless the implementation had the head sent, it may set headers until the first read.
+      if (!to.headersSent) writeHead(from, to, extra, chunk?.done === false ? undefined : 0);
     }
     for (; chunk?.done === false; chunk = await body?.next()) await writeAll(to, chunk.value);
     addTrailers(from, to);

@@ -42,6 +42,8 @@ export class Call implements ContextValues {
   message: Message | undefined;
   /** Code of the error that ended the call, for logs and metrics. */
   errorCode = "";
+  /** Sends the head of a stream before its first message, over the protocols of Connect. */
+  sendHead: ((header: Headers) => void) | undefined;
   /** The span of the request, when tracing is on. */
   span: OpenSpan | undefined;
   /** HTTP status that belongs to `errorCode`. */

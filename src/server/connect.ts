@@ -7,6 +7,7 @@ import type { HandlerContext, MethodImpl } from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import { errors } from "../platform/errors.ts";
 import type { ServiceError } from "../platform/errors.ts";
+import { sendHeadKey } from "../transcoding/index.ts";
 import { callOf } from "./call.ts";
 import type { Call } from "./call.ts";
 import { codeOf, connectError, detailsOf, headersOf } from "./codes.ts";
@@ -128,6 +129,7 @@ export function unary(run: UnaryCall, fail: Fail): UnaryCall {
 
 function stream(run: StreamCall, fail: Fail): StreamCall {
   return async function* (message, context) {
+    context.values.set(sendHeadKey, () => callOf(context.values).sendHead?.(context.responseHeader));
     const answers = run(message, context)[Symbol.asyncIterator]();
     try {
       for (;;) {

@@ -5,7 +5,7 @@ import { errors, ServiceError } from "../platform/errors.ts";
 import { continueTrace, tracing } from "../platform/tracing.ts";
 import { bodyArrived, releaseBody } from "../transcoding/index.ts";
 import type { NodeRequest, NodeResponse, Transcoder } from "../transcoding/index.ts";
-import { universalRequest, writeResponse } from "./adapter.ts";
+import { sendHead, universalRequest, writeResponse } from "./adapter.ts";
 import { Call } from "./call.ts";
 import type { AddressOf, Protocol } from "./call.ts";
 import type { Cors } from "./cors.ts";
@@ -154,6 +154,8 @@ function procedure(path: string, call: Call, request: NodeRequest, response: Nod
     return void (response as ServerResponse).writeHead(204, { ...extra, allow: allowed }).end();
   call.policy = table.policyOf(handler);
   const { methodKind } = handler.method;
+  // The content type of text is set when the answer is there.
+  if (methodKind !== "unary" && !isGrpcWebText(type)) call.sendHead = (header) => sendHead(header, response, extra);
   const asked = universalRequest(request, response, call);
   (isGrpcWebText(type) ? callWithText(handler, asked) : handler(asked))
     .then(async (answer) => {

@@ -10,7 +10,7 @@ export const mediaTypeKey = createContextKey<string>("application/json", { descr
 
 /**
  * Sends status and headers of a stream now, before its first message, which may be long in coming; set before the
- * handler runs, without effect on other protocols. An error after it is a last line of the stream.
+ * handler runs. An error after it ends the stream in its protocol: over REST, as a last line.
  */
 export const sendHeadKey = createContextKey<() => void>(() => undefined, { description: "sends the head of a stream" });
 
