@@ -3,6 +3,7 @@ import { isExhausted } from "./db/failure.ts";
 import { ServiceError } from "./errors.ts";
 import type { Log } from "./log.ts";
 import type { Random } from "./random.ts";
+import { TemporalFailure } from "./temporal/failure.ts";
 import { withoutTrace } from "./tracing.ts";
 
 /** What every poller needs. */
@@ -61,6 +62,12 @@ export interface Poller {
   stats(): Readonly<PollerStats>;
   /** Begins no further run and waits for the present run and all work in flight; false when `graceMs` pass first. */
   drain(graceMs: number): Promise<boolean>;
+}
+
+/** Whether work failed because the database or Temporal is away. */
+function isServerAway(error: unknown): boolean {
+  if (error instanceof TemporalFailure) return error.retryable;
+  return error instanceof ServiceError && error.status === 503 && !isExhausted(error);
 }
 
 /** Creates a poller; nothing runs before its start. */
@@ -139,8 +146,7 @@ export function createPoller({ clock, random, log }: PollerDeps, options: Poller
     stats.failures++;
     consecutiveFailures++;
     // The loss of a server is logged once for the process, and `/readyz` reports it.
-    const isAway = error instanceof ServiceError && error.status === 503 && !isExhausted(error);
-    const isNews = !isWarned && !isAway && !aborted;
+    const isNews = !isWarned && !isServerAway(error) && !aborted;
     isWarned ||= isNews;
     log[isNews ? "warn" : "debug"]({ err: error, poller: name }, "A poller failed and retries");
     pause(backOffMs());

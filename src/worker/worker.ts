@@ -1,6 +1,7 @@
 import { NativeConnection, Runtime, TransportError, Worker } from "@temporalio/worker";
 import type { ActivityInterceptorsFactory, NativeConnectionOptions } from "@temporalio/worker";
 import type { Clock } from "../platform/clock.ts";
+import { withoutStack } from "../platform/log.ts";
 import type { Log } from "../platform/log.ts";
 import { traceparentOf } from "../platform/temporal/trace.ts";
 import { handleTraced, tracing } from "../platform/tracing.ts";
@@ -133,12 +134,13 @@ export function createTemporalWorker(options: TemporalWorkerOptions): TemporalWo
   function recordFailure(error: unknown): void {
     const reason = error instanceof Error ? (error.message.split("\n")[0] ?? "failed") : "failed";
     // The text of a transport error is the SDK's view of its memory; the health of Temporal says it in words.
-    health = error instanceof TransportError ? NOT_CONNECTED : reason;
+    const isAway = error instanceof TransportError;
+    health = isAway ? NOT_CONNECTED : reason;
     failures.count++;
     failures.lastAt = options.clock.now();
     if (reason === loggedReason) return;
     loggedReason = reason;
-    log.warn({ err: error }, "The Temporal worker cannot work and retries");
+    log.warn({ err: isAway ? withoutStack(error) : error }, "The Temporal worker cannot work and retries");
   }
 
   async function run(): Promise<void> {

@@ -4,6 +4,7 @@ import { createMetrics } from "../../src/platform/metrics.ts";
 import { exportPollers } from "../../src/platform/poller-metrics.ts";
 import { createPoller } from "../../src/platform/poller.ts";
 import type { PollerOptions } from "../../src/platform/poller.ts";
+import { TemporalFailure } from "../../src/platform/temporal/failure.ts";
 import { testClock } from "../support/clock.ts";
 import { pollerDeps } from "../support/pollers.ts";
 
@@ -169,6 +170,16 @@ it("a poller logs that the disk of the database is full, and not that the databa
   expect(await failing("53100")).toEqual(["warn err poller"]);
   expect(await failing("ECONNREFUSED")).toEqual(["debug err poller"]);
   expect(await failing("53300")).toEqual(["debug err poller"]);
+});
+
+it("a poller logs that Temporal refuses a call, and not that Temporal is away", async () => {
+  const failing = async (isRetryable: boolean) => {
+    const { lines } = start({ run: () => Promise.reject(new TemporalFailure("failed", isRetryable, undefined)) });
+    await vi.advanceTimersByTimeAsync(0);
+    return lines;
+  };
+  expect(await failing(false)).toEqual(["warn err poller"]);
+  expect(await failing(true)).toEqual(["debug err poller"]);
 });
 
 it("work begun by a run occupies a place until it ends, and its end causes a run", async () => {
