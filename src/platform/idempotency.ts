@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "./clock.ts";
 import type { Sealer } from "./crypto/sealed.ts";
 import { sealedColumn } from "./crypto/sealed-column.ts";
-import { isReleased, mapFailure } from "./db/index.ts";
+import { isReleased, isUnsent, mapFailure } from "./db/index.ts";
 import { databaseTime, present, presentPlus } from "./db/time.ts";
 import type { OpenDatabase } from "./db/index.ts";
 import type { Database, Effect, HeldTransaction } from "./db/types.ts";
@@ -189,7 +189,7 @@ export function createIdempotencyStore(deps: {
         const token = random.uuid();
         const params = [id, fingerprint, token, LEASE_MS, RETENTION_MS, databaseTime(clock), livenessId];
         const claimed = await database.prepared("idempotency-claim", claimSql, params).catch((error: unknown) => {
-          void releaseLost(id, token);
+          if (!isUnsent(error)) void releaseLost(id, token);
           throw error;
         });
         if (claimed.length > 0) return { replay: undefined, claim: claimOf(id, token) };

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { createSealer } from "../../src/platform/crypto/sealed.ts";
 import type { OpenDatabase } from "../../src/platform/db/index.ts";
+import { errors } from "../../src/platform/errors.ts";
 import { createIdempotencyStore } from "../../src/platform/idempotency.ts";
 import type { IdempotencyScope, IdempotencyStore } from "../../src/platform/idempotency.ts";
 import { silentLog } from "../../src/platform/log.ts";
@@ -201,6 +202,33 @@ test("a key is released, and a response stored, although the database is away wh
   expect(await settled()).toBe(200);
   expect(await store.begin(scope, print)).toEqual({ replay: Buffer.from("kept") });
   store = usual;
+});
+
+test.each([
+  ["was not sent is not looked for", "53300", 0],
+  ["may have been sent is looked for until it shows", "ECONNRESET", 3],
+])("a claim that %s", async (_, code, releases) => {
+  const statements: string[] = [];
+  const failing = createIdempotencyStore({
+    database: {
+      livenessId: () => database.livenessId(),
+      prepared: (name, ...rest) => {
+        statements.push(name);
+        return name === "idempotency-claim"
+          ? Promise.reject(errors.unavailable({ cause: Object.assign(new Error("failed"), { code }) }))
+          : database.prepared(name, ...rest);
+      },
+    },
+    clock,
+    random: systemRandom,
+    sealer: createSealer(randomBytes(32)),
+    log: silentLog,
+    retryDelaysMs: [1, 1],
+  });
+  expect(await status(failing.begin(scope, print))).toBe(503);
+  await expect.poll(() => statements.filter((name) => name === "idempotency-abandon")).toHaveLength(releases);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect(statements.filter((name) => name === "idempotency-abandon")).toHaveLength(releases);
 });
 
 test("records end after 24 h", async () => {

@@ -80,6 +80,16 @@ export function isUnavailable(error: unknown): boolean {
   return error instanceof Error && unavailableText.test(error.message);
 }
 
+/** Codes of an attempt to connect that failed; 53300 is too_many_connections, of the server or of a quota. */
+const UNCONNECTED = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "53300"]);
+
+/** Whether an error for clients says that a statement was not sent, because there was no connection for it. */
+export function isUnsent(error: unknown): boolean {
+  if (!(error instanceof ServiceError) || !(error.cause instanceof Error)) return false;
+  const { cause } = error;
+  return UNCONNECTED.has(codeOf(cause) ?? "") || cause.message.startsWith("timeout exceeded when trying to connect");
+}
+
 /** SQLSTATE codes of a database that is there, and in which a statement took or would take too long. */
 const TOOK_LONG = new Set(["40001", "40P01", "55P03", "57014"]);
 

@@ -22,7 +22,7 @@ import type { Database } from "./types.ts";
 export type * from "./types.ts";
 export { OUTBOX };
 export { connectionFailure } from "./connection.ts";
-export { DatabaseStartError, mapFailure, violatedConstraint } from "./failure.ts";
+export { DatabaseStartError, isUnsent, mapFailure, violatedConstraint } from "./failure.ts";
 export { defineConcurrentMigration, defineMigration, migrate } from "./migrator.ts";
 export type { MigrationObject } from "./migrator.ts";
 export { grantApp, grantRead } from "./grants.ts";
