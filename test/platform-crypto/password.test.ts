@@ -123,6 +123,25 @@ describe("Hashing", () => {
     await closing.close();
   });
 
+  test("a helper process without jobs ends, and starts again with the next", async () => {
+    const pool = createHashPool({ concurrency: 1, queueMs: 10_000, niceness: 0, idleMs: 10 });
+    const job = { password: "x", cost: { memoryCost: 64, timeCost: 1, parallelism: 1 } };
+    await pool.run(job, "");
+    const pid = pool.helperPid();
+    if (pid === undefined) throw new Error("no helper runs");
+    const isAlive = (): boolean => {
+      try {
+        return process.kill(pid, 0);
+      } catch {
+        return false;
+      }
+    };
+    await expect.poll(isAlive).toBe(false);
+    expect(pool.helperPid()).toBeUndefined();
+    expect(await pool.run(job, "")).toHaveProperty("digest");
+    await pool.close();
+  });
+
   test("a helper process that dies is replaced, and its jobs return 503", async () => {
     const pool = createHashPool({ concurrency: 1, queueMs: 10_000, niceness: 0 });
     const cost = { memoryCost: 1_048_576, timeCost: 4, parallelism: 1 };

@@ -3,7 +3,7 @@ import { systemRandom } from "../random.ts";
 import { limitKey } from "../outgoing/address.ts";
 import type { Random } from "../random.ts";
 import { createHashPool } from "./password-pool.ts";
-import type { HashReply, PasswordCost } from "./password-pool.ts";
+import type { PasswordCost } from "./password-pool.ts";
 
 /** OWASP's recommendation for argon2id: 19 MiB, two passes, one lane. */
 export const defaultPasswordCost: PasswordCost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
@@ -66,24 +66,17 @@ export function createPasswordHasher(options: PasswordHasherOptions = {}): Passw
   const dummy = dummyHash(cost, random);
   return {
     async hash(password, address = "") {
-      const reply = checked(await pool.run({ password: password.normalize("NFC"), cost }, limitKey(address)));
-      if (!("digest" in reply)) throw new Error("the password helper returned no hash");
-      return reply.digest;
+      const result = await pool.run({ password: password.normalize("NFC"), cost }, limitKey(address));
+      if (!("digest" in result)) throw new Error("the password helper returned no hash");
+      return result.digest;
     },
     async verify(hash, password, address = "") {
-      const reply = checked(
-        await pool.run({ password: password.normalize("NFC"), digest: hash ?? dummy }, limitKey(address)),
-      );
-      const ok = hash !== null && "ok" in reply && reply.ok;
+      const result = await pool.run({ password: password.normalize("NFC"), digest: hash ?? dummy }, limitKey(address));
+      const ok = hash !== null && "ok" in result && result.ok;
       return { ok, rehash: ok && isWeaker(hash, cost) };
     },
     close: () => pool.close(),
   };
-}
-
-function checked(reply: HashReply): HashReply {
-  if ("error" in reply) throw new Error(`the password helper failed: ${reply.error}`);
-  return reply;
 }
 
 /** Returns a random salt and hash: verifying against it takes the usual time and never succeeds. */
