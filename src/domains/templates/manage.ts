@@ -3,9 +3,9 @@ import { dateOf } from "../../platform/clock.ts";
 import type { CallerContext } from "../../platform/context.ts";
 import type { Page } from "../../platform/db/paging.ts";
 import { causedBy, EVENTS } from "../event-catalogue/index.ts";
-import { checkBody, compileBody } from "./body.ts";
 import type { TemplatesDeps } from "./deps.ts";
 import { templateErrors } from "./errors.ts";
+import { cut } from "./html/index.ts";
 import { checkSize, declaredNames, MAX_ROWS } from "./rules.ts";
 import * as store from "./store.ts";
 import type { StoredTemplate } from "./store.ts";
@@ -21,7 +21,14 @@ export interface TemplateChange {
 }
 
 /** Creating, reading, changing and deleting templates (decisions 10.10). */
-export function createManage({ database, clock, random, events }: TemplatesDeps) {
+export function createManage({ database, clock, random, events, reader }: TemplatesDeps) {
+  async function judge({ variables, body }: TemplateChange, orgUuid: string): Promise<Judged> {
+    const declared = variables && declaredNames(variables);
+    if (body === undefined) return { declared, placeholders: undefined };
+    checkSize("body", body);
+    return { declared, placeholders: await reader.read("names", body, orgUuid) };
+  }
+
   return {
     /** Templates of the caller's organization, newest first. */
     list: ({ caller }: CallerContext, category: string | undefined, page: Page) =>
@@ -43,7 +50,8 @@ export function createManage({ database, clock, random, events }: TemplatesDeps)
       const orgUuid = callerOrg(context.caller);
       const { name, category } = wish;
       const empty = { id: random.uuid(), name, category, declared: [], variables: [], body: null };
-      const row = changed({ ...empty, createdAt: dateOf(clock) }, wish, judge(wish));
+      const judged = await judge(wish, orgUuid);
+      const row = changed({ ...empty, createdAt: dateOf(clock) }, wish, judged);
       await context.transaction(async (tx) => {
         if (!(await store.insertTemplate(tx, orgUuid, row, MAX_ROWS))) throw templateErrors.tooManyTemplates();
         await events.emit(tx, EVENTS["template.created"], {
@@ -63,7 +71,7 @@ export function createManage({ database, clock, random, events }: TemplatesDeps)
      */
     update: async (context: CallerContext, id: string, wish: TemplateChange): Promise<StoredTemplate> => {
       const orgUuid = callerOrg(context.caller);
-      const judged = judge(wish);
+      const judged = await judge(wish, orgUuid);
       return context.transaction(async (tx) => {
         const present = await store.lockTemplate(tx, orgUuid, id);
         if (present === undefined) throw templateErrors.notFound();
@@ -102,24 +110,11 @@ interface Judged {
   placeholders: readonly string[] | undefined;
 }
 
-function judge({ variables, body }: TemplateChange): Judged {
-  return {
-    declared: variables && declaredNames(variables),
-    placeholders: body === undefined ? undefined : judgedNames(body),
-  };
-}
-
-function judgedNames(body: string): readonly string[] {
-  const names = namesIn(body);
-  checkBody(body);
-  return names;
-}
-
 /** A template after a change. */
 function changed(row: StoredTemplate, wish: TemplateChange, judged: Judged): StoredTemplate {
   const declared = judged.declared ?? row.declared;
   const body = wish.body === undefined ? row.body : wish.body || null;
-  const names = judged.placeholders ?? namesIn(row.body ?? "");
+  const names = judged.placeholders ?? cut(row.body ?? "").names;
   return {
     ...row,
     name: wish.name ?? row.name,
@@ -128,9 +123,4 @@ function changed(row: StoredTemplate, wish: TemplateChange, judged: Judged): Sto
     body,
     variables: [...new Set([...declared, ...names])],
   };
-}
-
-function namesIn(body: string): readonly string[] {
-  checkSize("body", body);
-  return compileBody(body).names;
 }

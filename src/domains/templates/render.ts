@@ -1,7 +1,6 @@
 import { callerOrg } from "../../platform/caller.ts";
 import type { CallerContext } from "../../platform/context.ts";
 import { createLru } from "../../platform/lru.ts";
-import { bodyAsText, compileBody } from "./body.ts";
 import type { TemplatesDeps } from "./deps.ts";
 import { templateErrors } from "./errors.ts";
 import { fillHtml, fillText, TooLarge } from "./html/index.ts";
@@ -16,16 +15,27 @@ export type Rendered = { html: string } | { text: string };
 
 interface Compiled {
   revision: number;
-  html: CompiledTemplate;
-  /** The template as plain text, made when it is first asked for. */
-  text(): Pieces;
+  html(): Promise<CompiledTemplate>;
+  /** The template as plain text. */
+  text(): Promise<Pieces>;
 }
 
 /** Compiled templates that an instance keeps; a body has at most 256 KiB. */
 const KEPT = 200;
 
+/** Makes a value when it is first asked for, and again when that failed. */
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    if (made !== undefined) return made;
+    made = make();
+    made.catch(() => (made = undefined));
+    return made;
+  };
+}
+
 /** Filling of templates (decisions 10.10). */
-export function createRender({ database }: Pick<TemplatesDeps, "database">) {
+export function createRender({ database, reader }: Pick<TemplatesDeps, "database" | "reader">) {
   const compiled = createLru<Compiled>(KEPT);
 
   /** The present revision of a template, compiled at most once. */
@@ -37,8 +47,11 @@ export function createRender({ database }: Pick<TemplatesDeps, "database">) {
     const { body, name, variables, revision } = row;
     if (body === undefined && known !== undefined) return known;
     const source = body ?? defaultLayout(name, variables);
-    let text: Pieces | undefined;
-    const made = { revision, html: compileBody(source), text: () => (text ??= bodyAsText(source)) };
+    const made = {
+      revision,
+      html: once(() => reader.read("html", source, orgUuid)),
+      text: once(() => reader.read("text", source, orgUuid)),
+    };
     compiled.set(key, made);
     return made;
   }
@@ -61,7 +74,8 @@ export function createRender({ database }: Pick<TemplatesDeps, "database">) {
     if (format !== "html" && format !== "text") throw templateErrors.invalidFormat();
     const orgUuid = callerOrg(caller);
     const template = await current(orgUuid, id);
-    const names = template.html.names.filter((name) => !Object.hasOwn(given, name));
+    const html = await template.html();
+    const names = html.names.filter((name) => !Object.hasOwn(given, name));
     const stored = names.length === 0 ? undefined : await valuesOf(database, orgUuid, caller.userUuid, names);
     const missing = names.find((name) => stored?.has(name) !== true);
     if (missing !== undefined)
@@ -71,8 +85,8 @@ export function createRender({ database }: Pick<TemplatesDeps, "database">) {
     const valueOf = (name: string): string => (Object.hasOwn(given, name) ? given[name] : stored?.get(name)) ?? "";
     try {
       return format === "html"
-        ? { html: fillHtml(template.html, valueOf, MAX_DOCUMENT_BYTES) }
-        : { text: fillText(template.text(), valueOf, MAX_DOCUMENT_BYTES) };
+        ? { html: fillHtml(html, valueOf, MAX_DOCUMENT_BYTES) }
+        : { text: fillText(await template.text(), valueOf, MAX_DOCUMENT_BYTES) };
     } catch (error) {
       if (!(error instanceof TooLarge)) throw error;
       throw templateErrors.documentTooLarge();
