@@ -180,7 +180,8 @@ it("rewrap moves every sealed value while the service runs, over kills at any po
   expect(after.values).toBeGreaterThan(TOKENS);
   const again = await runCommand(["rewrap"], env());
   expect(again).toMatchObject({ code: 0, err: "" });
-  expect(again.out).not.toContain("moved");
+  // A run that takes a while tells how far it is.
+  expect(again.out).not.toMatch(/[1-9]\d* moved/u);
 });
 
 it("with the new keys alone, sign-ins, secrets, webhooks and stored responses are as before", async () => {
