@@ -8,10 +8,9 @@ import type { RequestContexts } from "../../platform/context.ts";
 import { pageOf } from "../../platform/db/paging.ts";
 import { printStatistics } from "../../platform/statistics.ts";
 import { administers } from "../access/index.ts";
-import type { App } from "./apps/entities.ts";
 import { printApp, printGrant, printListing } from "./apps/print.ts";
 import type { PlanInterval } from "./apps/rules.ts";
-import type { AppDraft } from "./apps/publishing.ts";
+import type { AppDraft, NamedApp } from "./apps/publishing.ts";
 import { printCall, printInstall, printTarget } from "./installs/print.ts";
 import type { Marketplace } from "./marketplace.ts";
 
@@ -20,7 +19,7 @@ export function publisherRpc(
   { apps, installs, cloudTargets }: Pick<Marketplace, "apps" | "installs" | "cloudTargets">,
   contexts: RequestContexts,
 ): ServiceImpl<typeof PublisherService> {
-  const printOwned = async (app: App) => printApp(app, (await apps.named(app)).publisher, true);
+  const printOwned = ({ app, publisher }: NamedApp) => printApp(app, publisher, true);
   return {
     async publishApp(request, call) {
       const { app, secret } = await apps.publish(contexts.authenticated(call), request.slug, draftOf(request));

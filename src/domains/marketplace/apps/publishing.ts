@@ -5,6 +5,7 @@ import type { Total } from "../../../platform/db/total.ts";
 import type { Tx } from "../../../platform/db/types.ts";
 import { errors } from "../../../platform/errors.ts";
 import { isCurrency } from "../../../platform/iso-codes.ts";
+import { certain } from "../../../platform/narrow.ts";
 import { newWebhookSecret } from "../../../platform/outgoing/signature.ts";
 import { findPersonBehind } from "../../access/index.ts";
 import { causedBy, EVENTS } from "../../event-catalogue/index.ts";
@@ -74,7 +75,7 @@ export function createPublishing(deps: MarketplaceDeps) {
     appId: string,
     type: ChangeEvent,
     apply: (app: App, at: Date) => void,
-  ): Promise<App> {
+  ): Promise<NamedApp> {
     return context.transaction(async (tx) => {
       const app = await lockAdministeredApp(deps, tx, context.caller, appId);
       const before = app.status;
@@ -85,7 +86,7 @@ export function createPublishing(deps: MarketplaceDeps) {
       if (type === "app.published" || type === "app.archived")
         await events.emit(tx, EVENTS[type], { ...event, data, appId: app.appId });
       else await events.emit(tx, EVENTS[type], event);
-      return app;
+      return { app, publisher: certain(await organizations.nameOf(tx, app.orgUuid), "name of an organization") };
     });
   }
 
@@ -152,7 +153,7 @@ export function createPublishing(deps: MarketplaceDeps) {
      * @throws {app_not_found} when there is no such app
      * @throws {conflict} when a rejected app becomes a draft again and the organization has 200 drafts
      */
-    async update(context: CallerContext, appId: string, patch: Partial<AppDraft>): Promise<App> {
+    async update(context: CallerContext, appId: string, patch: Partial<AppDraft>): Promise<NamedApp> {
       validate(patch);
       return change(context, appId, "app.updated", (app, at) => {
         const plans =
@@ -167,7 +168,7 @@ export function createPublishing(deps: MarketplaceDeps) {
      * @throws {app_not_found} when there is no such app
      * @throws {invalid_transition} when it is no draft
      */
-    approve: (context: CallerContext, appId: string): Promise<App> =>
+    approve: (context: CallerContext, appId: string): Promise<NamedApp> =>
       change(context, appId, "app.published", (app, at) => app.approve(at)),
 
     /**
@@ -175,7 +176,7 @@ export function createPublishing(deps: MarketplaceDeps) {
      * @throws {app_not_found} when there is no such app
      * @throws {invalid_transition} when it is no draft
      */
-    reject: (context: CallerContext, appId: string, reason: string | null): Promise<App> =>
+    reject: (context: CallerContext, appId: string, reason: string | null): Promise<NamedApp> =>
       change(context, appId, "app.rejected", (app, at) => app.reject(at, reason)),
 
     /**
@@ -183,7 +184,7 @@ export function createPublishing(deps: MarketplaceDeps) {
      * @throws {app_not_found} when there is no such app
      * @throws {invalid_transition} when it is archived already
      */
-    archive: (context: CallerContext, appId: string): Promise<App> =>
+    archive: (context: CallerContext, appId: string): Promise<NamedApp> =>
       change(context, appId, "app.archived", (app, at) => app.archive(at)),
 
     /** Apps by publisher and status, newest first, with the names of their publishers. */
@@ -191,12 +192,6 @@ export function createPublishing(deps: MarketplaceDeps) {
       const { apps, ...total } = await store.appsWhere(database, filter, page);
       const nameOf = await organizations.namesOf([...new Set(apps.map(({ orgUuid }) => orgUuid))]);
       return { apps: apps.map((app) => ({ app, publisher: nameOf(app.orgUuid) })), ...total };
-    },
-
-    /** Adds the name of the publishing organization to an app. */
-    async named(app: App): Promise<NamedApp> {
-      const nameOf = await organizations.namesOf([app.orgUuid]);
-      return { app, publisher: nameOf(app.orgUuid) };
     },
   };
 }

@@ -3,16 +3,16 @@ import type { CallerContext } from "../../../platform/context.ts";
 import type { Tx } from "../../../platform/db/types.ts";
 import { newEventId } from "../../../platform/outgoing/delivery.ts";
 import { causedBy, EVENTS } from "../../event-catalogue/index.ts";
+import type { App } from "../apps/entities.ts";
 import { appById } from "../apps/store.ts";
 import type { MarketplaceDeps } from "../deps.ts";
 import { marketplaceErrors } from "../errors.ts";
 import type { Install } from "./entities.ts";
-import { readInstall } from "./read-install.ts";
 import type { InstallView } from "./read-install.ts";
 import { byPublisher, emitChanged, recordInstallEvent } from "./record.ts";
 import { ORGANIZATION_DELETED } from "./rules.ts";
 import { lockInstall } from "./store.ts";
-import { addTimeline } from "./timeline-store.ts";
+import { addTimeline, timelineIn } from "./timeline-store.ts";
 
 const CHANGES = {
   suspend: { entry: "suspended", event: "install.suspended" },
@@ -21,7 +21,7 @@ const CHANGES = {
 
 /** Suspending and resuming installs, for administrators of the app. */
 export function createSuspension(deps: MarketplaceDeps) {
-  const { database, clock, random, access, events, organizations, config } = deps;
+  const { clock, random, access, events, organizations, config } = deps;
   /** Longest time that the attempts at a notice take. */
   const noticeMs = config.schedule.reduce((sum, wait) => sum + wait * 2, 60_000);
 
@@ -31,12 +31,12 @@ export function createSuspension(deps: MarketplaceDeps) {
     context: CallerContext,
     type: (typeof CHANGES)[keyof typeof CHANGES]["event"],
     install: Install,
+    app: App,
   ): Promise<void> {
     const { caller } = context;
     const isNamed = caller.isPlatformAdmin || caller.orgUuid === install.orgUuid;
     await recordInstallEvent(deps, tx, type, isNamed ? causedBy(context) : byPublisher, install);
-    const app = await appById(tx.em, install.appId);
-    if (app === null || app.orgUuid === install.orgUuid) return;
+    if (app.orgUuid === install.orgUuid) return;
     await events.emit(tx, EVENTS[type], {
       by: causedBy(context),
       orgUuid: app.orgUuid,
@@ -45,27 +45,29 @@ export function createSuspension(deps: MarketplaceDeps) {
     });
   }
 
-  async function change(
+  function change(
     context: CallerContext,
     appId: string,
     installId: string,
     kind: keyof typeof CHANGES,
   ): Promise<InstallView> {
-    await context.transaction(async (tx) => {
+    return context.transaction(async (tx) => {
       // Before the install: every transaction that locks both locks the app first.
       await access.apps.demandAdministrator(tx, context.caller, { appId });
       const install = await lockInstall(tx, installId);
       if (install === null || install.appId !== appId) throw marketplaceErrors.installNotFound();
+      const app = await appById(tx.em, appId);
+      if (app === null) throw marketplaceErrors.installNotFound();
       if ((await organizations.findIn(tx, install.orgUuid)) === undefined)
         throw marketplaceErrors.invalidTransition({ message: ORGANIZATION_DELETED });
       const at = dateOf(clock);
       install[kind]({ kind, eventId: newEventId(random), at, deadline: dateOf(clock, noticeMs) });
       const { entry, event } = CHANGES[kind];
       await addTimeline(tx, installId, at, entry, "by an administrator of the app");
-      await record(tx, context, event, install);
+      await record(tx, context, event, install, app);
       await emitChanged(tx, installId);
+      return { install, app, timeline: await timelineIn(tx, installId) };
     });
-    return readInstall(database, installId, () => true);
   }
 
   return {

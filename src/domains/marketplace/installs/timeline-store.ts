@@ -69,6 +69,13 @@ export async function installWithTimeline(
   };
 }
 
+/** The timeline of an install as this transaction leaves it, oldest entry first. */
+export async function timelineIn(tx: Tx, installId: string): Promise<TimelineEntry[]> {
+  const sql = `select ${TIMELINE_JSON} as entry from install_timeline t where install_id = $1 order by id`;
+  const rows = await tx.query<{ entry: TimelineRow }>(sql, [installId]);
+  return timelineOf(rows.map(({ entry }) => entry));
+}
+
 /** Detail of the newest attempt that failed since a time; undefined when none did. */
 export async function lastFailure(tx: Tx, installId: string, since: Date | null): Promise<string | undefined> {
   const rows = await tx.query<{ detail: string }>(
