@@ -1,6 +1,6 @@
 import type { Database, Tx } from "../../platform/db/types.ts";
 import type { OrganizationRow, Organizations } from "../organizations/index.ts";
-import { activeAppSlugs, appClaims } from "./app-store.ts";
+import { activeAppSlugs, appClaims, entitlementsIn } from "./app-store.ts";
 import { createAppAccess } from "./apps.ts";
 import { createEntitlements } from "./entitlements.ts";
 import * as store from "./store.ts";
@@ -35,6 +35,12 @@ export function createAccess({ database, organizations }: AccessDeps) {
       const installed = await activeAppSlugs(database, org.uuid);
       return { ...org, entitlements: [...features, ...installed.map((slug) => `app:${slug}`)] };
     },
+
+    /** The same, as a transaction leaves it. */
+    entitledIn: async (tx: Tx, org: OrganizationRow): Promise<OrganizationRow & { entitlements: string[] }> => ({
+      ...org,
+      entitlements: await entitlementsIn(tx, org.uuid),
+    }),
 
     /** What a person is now, row locked against a change of password; undefined where they are no active member. */
     standing: store.readStanding,

@@ -36,12 +36,19 @@ export async function activeAppSlugs(database: Pick<Database, "prepared">, orgUu
   return (await database.prepared<{ slug: string }>("access_active_apps", sql, [orgUuid])).map(({ slug }) => slug);
 }
 
+const ENTITLEMENTS = `select plans.features || array(
+    select 'app:' || slug from (${activeSlugsOf("o.uuid")}) installed) as entitlements
+  from organizations o join plans using (plan) where o.uuid = $1`;
+
 /** The entitlements of an organization now (decisions 3.12): features of its plan, and its active apps. */
 export async function entitlementsOf(database: Pick<Database, "prepared">, orgUuid: string): Promise<string[]> {
-  const sql = `select plans.features || array(
-      select 'app:' || slug from (${activeSlugsOf("o.uuid")}) installed) as entitlements
-    from organizations o join plans using (plan) where o.uuid = $1`;
-  const [row] = await database.prepared<{ entitlements: string[] }>("access_entitlements", sql, [orgUuid]);
+  const [row] = await database.prepared<{ entitlements: string[] }>("access_entitlements", ENTITLEMENTS, [orgUuid]);
+  return row?.entitlements ?? [];
+}
+
+/** The same, as a transaction leaves them. */
+export async function entitlementsIn(tx: Pick<Tx, "query">, orgUuid: string): Promise<string[]> {
+  const [row] = await tx.query<{ entitlements: string[] }>(ENTITLEMENTS, [orgUuid]);
   return row?.entitlements ?? [];
 }
 

@@ -24,7 +24,7 @@ export interface OrganizationsDeps {
   clock: Clock;
   events: Pick<Events, "emit">;
   organizations: Pick<Organizations, "find" | "lock" | "change" | "planExists">;
-  access: Pick<Access, "entitled">;
+  access: Pick<Access, "entitled" | "entitledIn">;
   rbac: Pick<Rbac, "members">;
   offboarding: Pick<Offboarding, "organizations">;
   oidc: { demandAnyConnection: Oidc["demandAnyConnection"] };
@@ -70,23 +70,22 @@ export function createOrganizations(deps: OrganizationsDeps) {
         jitDomains: wish.jitDomains === undefined ? undefined : readDomains(wish.jitDomains),
         ssoRequired: wish.ssoRequired,
       };
-      const changed = await context.transaction(async (tx) => {
+      return context.transaction(async (tx) => {
         const before = await organizations.lock(tx, orgUuid);
         if (before === undefined) throw organizationErrors.notFound();
         if (change.plan !== undefined && !(await organizations.planExists(tx, change.plan)))
           throw userErrors.invalidPlan();
         if (change.ssoRequired === true) await oidc.demandAnyConnection(tx, orgUuid);
         const after = await organizations.change(tx, before, change, dateOf(clock));
-        if (after === before) return before;
+        if (after === before) return access.entitledIn(tx, before);
         await events.emit(tx, EVENTS["organization.updated"], {
           by: causedBy(context),
           orgUuid,
           resourceId: orgUuid,
           metadata: { before: stateOf(before), after: stateOf(after) },
         });
-        return after;
+        return access.entitledIn(tx, after);
       });
-      return access.entitled(changed);
     },
 
     /**
