@@ -114,7 +114,7 @@ function build(
     mailOutbox: createMailOutbox(sealer),
     config: { baseUrl, mailOff: false },
   });
-  const access = createAccess({ database, organizations });
+  const access = createAccess({ database, clock, organizations });
   const keys = createSigningKeys({ ...shared, organizations, config: { baseUrl, keyOverlapMs: 86_400_000 } });
   const authEvents = createAuthEvents({ ...shared, organizations, people, keys: keys.signing });
   const liveness = createLiveness({ database, clock });

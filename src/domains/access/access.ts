@@ -1,3 +1,5 @@
+import type { Clock } from "../../platform/clock.ts";
+import { databaseMs } from "../../platform/db/time.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import type { OrganizationRow, Organizations } from "../organizations/index.ts";
 import { activeAppSlugs, appClaims, entitlementsIn } from "./app-store.ts";
@@ -9,6 +11,7 @@ import type { Standing } from "./store.ts";
 /** Dependencies of access. */
 export interface AccessDeps {
   database: Database;
+  clock: Clock;
   organizations: Pick<Organizations, "featuresOf">;
 }
 
@@ -19,12 +22,14 @@ export interface Grants {
   app_admin: string[];
   platform_admin: boolean;
   sandbox: boolean;
+  /** When they were read, milliseconds; the database's time, as that of an app's creation and of its key's rotation. */
+  ims: number;
 }
 
 const NO_APPS = { installed: [], granted: [], published: [] };
 
 /** What tokens say their holders may do, entitlements, and access to apps. */
-export function createAccess({ database, organizations }: AccessDeps) {
+export function createAccess({ database, clock, organizations }: AccessDeps) {
   return {
     ...createEntitlements(database),
     apps: createAppAccess(database),
@@ -51,14 +56,17 @@ export function createAccess({ database, organizations }: AccessDeps) {
     async grants(tx: Tx, standing: Standing): Promise<Grants> {
       const { org } = standing;
       // Apps of this organization alone: who leaves it, or signs in to another, administers none of its apps.
-      const { installed, granted, published } =
-        org === null ? NO_APPS : await appClaims(tx, org.uuid, standing.userUuid);
+      const { installed, granted, published, at } =
+        org === null
+          ? { ...NO_APPS, at: clock.now() }
+          : await appClaims(tx, org.uuid, standing.userUuid, databaseMs(clock));
       return {
         roles: org === null ? [] : [org.role],
         entitlements: [...(org?.features ?? []), ...installed.map((slug) => `app:${slug}`)],
         app_admin: [...new Set([...granted, ...(org?.isOwner === true ? published : [])])],
         platform_admin: standing.isPlatformAdmin,
         sandbox: org?.sandbox ?? false,
+        ims: at,
       };
     },
   };

@@ -1,3 +1,4 @@
+import { presentMs } from "../../platform/db/time.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 
 /** Most apps named for one person, the newest. An owner's power over older ones is decided by the app all the same. */
@@ -11,23 +12,35 @@ export interface AppClaims {
   granted: string[];
   /** Ids of those it publishes. */
   published: string[];
+  /** When they were read, milliseconds since the epoch. */
+  at: number;
 }
 
 /** Selects the slugs of the apps that an organization, named by an expression, has installed and active. */
 const activeSlugsOf = (orgUuid: string): string => `select a.slug from installs i join apps a using (app_id)
   where i.org_uuid = ${orgUuid} and i.status = 'active' order by a.slug`;
 
-/** The apps of an organization that a new token of a member names; one statement, since every new token needs it. */
-export async function appClaims(tx: Pick<Tx, "query">, orgUuid: string, userUuid: string): Promise<AppClaims> {
+/**
+ * The apps of an organization that a new token of a member names; one statement, since every new token needs it.
+ * @param now a time of `databaseMs`
+ */
+export async function appClaims(
+  tx: Pick<Tx, "query">,
+  orgUuid: string,
+  userUuid: string,
+  now: number | null,
+): Promise<AppClaims> {
   const sql = `select
       array(${activeSlugsOf("$1")}) as installed,
       array(select app_id::text from (select g.app_id, g.created_at from app_admins g join apps a using (app_id)
         where g.user_uuid = $2 and a.org_uuid = $1 order by g.created_at desc limit ${MOST_OWN_APPS}) n
         order by created_at) as granted,
       array(select app_id::text from (select app_id, created_at from apps
-        where org_uuid = $1 order by created_at desc limit ${MOST_OWN_APPS}) n order by created_at) as published`;
-  const [row] = await tx.query<AppClaims & object>(sql, [orgUuid, userUuid]);
-  return row ?? { installed: [], granted: [], published: [] };
+        where org_uuid = $1 order by created_at desc limit ${MOST_OWN_APPS}) n order by created_at) as published,
+      ${presentMs("$3")}::double precision as at`;
+  const [row] = await tx.query<AppClaims & object>(sql, [orgUuid, userUuid, now]);
+  if (row === undefined) throw new Error("a select without from returned no row");
+  return row;
 }
 
 /** Slugs of the apps an organization has installed and active. */

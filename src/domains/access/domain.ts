@@ -9,8 +9,8 @@ import { accessRpc } from "./rpc.ts";
 /** What callers may do: the claims of tokens, `/me`, entitlements. */
 export const accessDomain = defineDomain(
   "access",
-  ({ database, organizations, contexts }: Ground & { organizations: Organizations }) => {
-    const access = createAccess({ database, organizations });
+  ({ database, clock, organizations, contexts }: Ground & { organizations: Organizations }) => {
+    const access = createAccess({ database, clock, organizations });
     return { ...access, services: [registration(AccessService, accessRpc(access, contexts))] };
   },
 );

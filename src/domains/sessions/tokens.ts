@@ -67,7 +67,10 @@ export interface AccessClaims {
   client_id: string;
   /** Version of the membership: a change of role invalidates older tokens. */
   mv: number;
-  /** Issue time in milliseconds: an app's key rotation voids what was issued before it, to the millisecond. */
+  /**
+   * Issue time by the database's clock, milliseconds: an app's key rotation voids what was issued before it, on every
+   * instance.
+   */
   ims: number;
   /** Lists that are shortened, so that the token fits into a header: the service reads the rest from the database. */
   truncated?: Truncated;
@@ -94,7 +97,6 @@ export function createTokens({ clock, random, access, keys, issuer }: TokensDeps
       const key = keys.signing.active(tx, standing.org?.uuid ?? null, expiresAt);
       const read = Promise.all([access.grants(tx, standing), key]);
       read.catch(() => undefined);
-      const ims = clock.now();
       return async () => {
         const [grants, signer] = await read;
         const claims = fitClaims<AccessClaims>({
@@ -113,7 +115,6 @@ export function createTokens({ clock, random, access, keys, issuer }: TokensDeps
           ...(request.elevated === true ? { acr: "elevated" as const } : {}),
           mv: standing.org?.membershipVersion ?? 0,
           client_id: OWN_CLIENT,
-          ims,
         });
         const accessToken = await signJwt(signer, ACCESS_TOKEN_TYPE, { ...claims });
         return { accessToken, expiresIn, expiresAt };

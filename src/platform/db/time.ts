@@ -1,4 +1,6 @@
+import { dateOf } from "../clock.ts";
 import type { Clock } from "../clock.ts";
+import type { Tx } from "./types.ts";
 
 /**
  * Returns the parameter for {@link present}. Null for the machine's clock: the database's clock is used instead, so
@@ -24,6 +26,12 @@ export function databaseMs(clock: Clock): number | null {
 /** Returns SQL for the present time in milliseconds since the epoch, given a parameter with {@link databaseMs}. */
 export function presentMs(param: string): string {
   return `coalesce(${param}::bigint, floor(extract(epoch from statement_timestamp()) * 1000)::bigint)`;
+}
+
+/** Returns the present time that {@link present} is in the database. */
+export async function presentTime(tx: Pick<Tx, "query">, clock: Clock): Promise<Date> {
+  const sql = `select ${present("$1")} as now`;
+  return (await tx.query<{ now: Date }>(sql, [databaseTime(clock)]))[0]?.now ?? dateOf(clock);
 }
 
 /** Returns SQL for the present time plus the milliseconds in a second parameter. */

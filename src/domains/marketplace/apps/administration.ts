@@ -1,5 +1,6 @@
 import { dateOf } from "../../../platform/clock.ts";
 import type { CallerContext } from "../../../platform/context.ts";
+import { presentTime } from "../../../platform/db/time.ts";
 import { newWebhookSecret } from "../../../platform/outgoing/signature.ts";
 import { causedBy, EVENTS } from "../../event-catalogue/index.ts";
 import type { MarketplaceDeps } from "../deps.ts";
@@ -36,7 +37,7 @@ export function createAdministration(deps: MarketplaceDeps) {
     rotateKey: (context: CallerContext, appId: string): Promise<{ keyId: string; rotatedAt: Date }> =>
       context.transaction(async (tx) => {
         const app = await lockAdministeredApp(deps, tx, context.caller, appId);
-        const [keyId, rotatedAt] = [random.uuid(), dateOf(clock)];
+        const [keyId, rotatedAt] = [random.uuid(), await presentTime(tx, clock)];
         app.keyId = keyId;
         app.keyRotatedAt = rotatedAt;
         await events.emit(tx, EVENTS["app.key_rotated"], {

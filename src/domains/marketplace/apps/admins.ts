@@ -1,5 +1,5 @@
-import { dateOf } from "../../../platform/clock.ts";
 import type { CallerContext } from "../../../platform/context.ts";
+import { presentTime } from "../../../platform/db/time.ts";
 import { certain } from "../../../platform/narrow.ts";
 import { personBehind } from "../../access/index.ts";
 import { causedBy, EVENTS } from "../../event-catalogue/index.ts";
@@ -66,7 +66,7 @@ export function createAdmins(deps: MarketplaceDeps) {
           appId,
           userUuid,
           grantedBy: await personBehind(tx, context.caller),
-          createdAt: dateOf(clock),
+          createdAt: await presentTime(tx, clock),
         });
         if (grant === undefined) throw marketplaceErrors.grantExists();
         await events.emit(tx, EVENTS["app.admin_granted"], {

@@ -1,6 +1,7 @@
 import { callerOrg } from "../../../platform/caller.ts";
 import { dateOf } from "../../../platform/clock.ts";
 import type { CallerContext } from "../../../platform/context.ts";
+import { presentTime } from "../../../platform/db/time.ts";
 import type { Total } from "../../../platform/db/total.ts";
 import type { Tx } from "../../../platform/db/types.ts";
 import { errors } from "../../../platform/errors.ts";
@@ -107,7 +108,7 @@ export function createPublishing(deps: MarketplaceDeps) {
         if (!(await organizations.keep(tx, orgUuid))) throw errors.unauthorized();
         await demandDraftLimit(tx, orgUuid);
         if (!(await store.claimSlug(tx, slug))) throw marketplaceErrors.slugTaken();
-        const at = dateOf(clock);
+        const at = await presentTime(tx, clock);
         const appId = random.uuid();
         const creator = await findPersonBehind(tx, context.caller);
         const secret = newWebhookSecret(random);
