@@ -1,6 +1,7 @@
 import { dateOf } from "../../platform/clock.ts";
 import type { RequestContext } from "../../platform/context.ts";
 import { hashToken, newOpaqueToken } from "../../platform/crypto/opaque.ts";
+import { databaseTime } from "../../platform/db/time.ts";
 import { ServiceError } from "../../platform/errors.ts";
 import { personName, shortPersonName } from "../../platform/names.ts";
 import { EVENTS, withoutActor } from "../event-catalogue/index.ts";
@@ -83,7 +84,7 @@ export function createCallback(deps: OidcDeps, providers: Providers) {
       lastName: nameOf(claims["family_name"]),
       cookieHash: state.cookieHash,
       codeChallenge: state.codeChallenge,
-      at: dateOf(clock),
+      now: databaseTime(clock),
       expiresAt: dateOf(clock, config.sessionTokenMs),
     });
     // Deleted while the provider was asked.

@@ -1,3 +1,4 @@
+import { present } from "../../platform/db/time.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import { CONNECTION_COLUMNS } from "./connection-store.ts";
 import type { Connection } from "./connection-store.ts";
@@ -88,7 +89,7 @@ export async function useState(
 }
 
 /** A session token and the identity it stands for. */
-export interface StoredToken {
+interface SessionToken {
   hash: Buffer;
   connectionUuid: string;
   subject: string;
@@ -98,20 +99,27 @@ export interface StoredToken {
   lastName: string;
   cookieHash: Buffer;
   codeChallenge: string | null;
+  /** By the database's clock, as the logouts that end it. */
   at: Date;
   expiresAt: Date;
 }
+
+/** A session token to store; `now` is a time of `databaseTime`. */
+export type NewSessionToken = Omit<SessionToken, "at"> & { now: Date | null };
 
 /**
  * Stores a session token, in one statement that commits by itself. Returns false when its connection has been deleted,
  * or is being deleted.
  */
-export async function insertSessionToken(database: Pick<Database, "prepared">, token: StoredToken): Promise<boolean> {
+export async function insertSessionToken(
+  database: Pick<Database, "prepared">,
+  token: NewSessionToken,
+): Promise<boolean> {
   const rows = await database.prepared(
     "oidc_new_token",
     `insert into oidc_session_tokens (hash, connection_uuid, subject, sid, email, first_name, last_name, cookie_hash,
        code_challenge, created_at, expires_at)
-     select $1, c.uuid, $3, $4, $5, $6, $7, $8, $9, $10, $11
+     select $1, c.uuid, $3, $4, $5, $6, $7, $8, $9, ${present("$10")}, $11
      from oidc_connections c where c.uuid = $2 for key share returning 1 as one`,
     [
       token.hash,
@@ -123,7 +131,7 @@ export async function insertSessionToken(database: Pick<Database, "prepared">, t
       token.lastName,
       token.cookieHash,
       token.codeChallenge,
-      token.at,
+      token.now,
       token.expiresAt,
     ],
   );
@@ -139,7 +147,7 @@ export interface Presenter {
 
 /** A session token that has been used up, its connection, and the person whom the identity is linked to. */
 export interface Redeemed
-  extends Pick<StoredToken, "connectionUuid" | "subject" | "sid" | "email" | "firstName" | "lastName" | "at"> {
+  extends Pick<SessionToken, "connectionUuid" | "subject" | "sid" | "email" | "firstName" | "lastName" | "at"> {
   orgUuid: string;
   allowedDomains: string[];
   /** Null where the identity is not linked. */

@@ -1,3 +1,4 @@
+import { present } from "../../platform/db/time.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import type { Logout } from "./logout-token.ts";
 
@@ -5,7 +6,8 @@ import type { Logout } from "./logout-token.ts";
 export interface StoredLogout extends Omit<Logout, "jti"> {
   connectionUuid: string;
   jtiHash: Buffer;
-  at: Date;
+  /** A time of `databaseTime`: sign-ins on other instances are compared with it. */
+  now: Date | null;
   /** From then on a token with this `jti` is too old to be accepted. */
   expiresAt: Date;
 }
@@ -20,8 +22,8 @@ export async function lockForLogout(tx: Tx, uuid: string): Promise<boolean> {
 export async function insertLogout(tx: Tx, one: StoredLogout): Promise<boolean> {
   const rows = await tx.query(
     `insert into oidc_logouts (connection_uuid, jti_hash, subject, sid, created_at, expires_at)
-     values ($1, $2, $3, $4, $5, $6) on conflict do nothing returning 1 as one`,
-    [one.connectionUuid, one.jtiHash, one.subject, one.sid, one.at, one.expiresAt],
+     values ($1, $2, $3, $4, ${present("$5")}, $6) on conflict do nothing returning 1 as one`,
+    [one.connectionUuid, one.jtiHash, one.subject, one.sid, one.now, one.expiresAt],
   );
   return rows.length === 1;
 }

@@ -1,6 +1,7 @@
 import { dateOf } from "../../platform/clock.ts";
 import type { RequestContext } from "../../platform/context.ts";
 import { hashToken } from "../../platform/crypto/opaque.ts";
+import { databaseTime } from "../../platform/db/time.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import { findConnection } from "./connection-store.ts";
 import type { Connection } from "./connection-store.ts";
@@ -24,7 +25,7 @@ export function createLogout(deps: OidcDeps, { documents }: Providers) {
       ...logout,
       connectionUuid: connection.uuid,
       jtiHash: hashToken(logout.jti),
-      at: dateOf(clock),
+      now: databaseTime(clock),
       expiresAt: dateOf(clock, REMEMBERED_MS),
     };
     // Sign-ins hold the connection while they open a session: each is either seen here, or sees this logout.
