@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { decodeJwt } from "jose";
 import { startPaymentServer } from "../../src/app/dev/payments/server.ts";
+import type { Clock } from "../../src/platform/clock.ts";
 import { startApp } from "../support/app.ts";
 import type { Answer, TestApp } from "../support/app.ts";
 import { draftOf } from "../support/market.ts";
@@ -27,13 +28,14 @@ export function done(answer: Answer): Record<string, string> {
   return (answer.body ?? {}) as Record<string, string>;
 }
 
-/** A service with open sign-up and a payment provider. */
-export async function startMatrixApp(): Promise<TestApp> {
+/** A service with open sign-up and a payment provider; by default with a clock that the test advances. */
+export async function startMatrixApp(clock?: Clock): Promise<TestApp> {
   const webhookSecret = "whsec_test_secret";
   let app: TestApp | undefined = undefined;
   const now = (): number => app?.clock.now() ?? Date.now();
   const provider = await startPaymentServer({ webhookSecret, now });
   app = await startApp({
+    ...(clock && { clock }),
     env: {
       SERVICE_OPEN_SIGNUP: "1",
       SERVICE_STRIPE_SECRET_KEY: "sk_test_key",

@@ -12,8 +12,7 @@ import type { NewSvid, RevokedSvid, SvidFilter, SvidRow } from "./svid-store.ts"
 export function createSvids({ database, clock }: Pick<ServiceIdentitiesDeps, "database" | "clock">) {
   return {
     /** Stores the record of an SVID that is being issued to an identity which the transaction keeps. */
-    recordSvid: (tx: Tx, orgUuid: string, svid: Omit<NewSvid, "createdAt">): Promise<void> =>
-      store.insertSvid(tx, orgUuid, { ...svid, createdAt: dateOf(clock) }),
+    recordSvid: (tx: Tx, orgUuid: string, svid: NewSvid): Promise<void> => store.insertSvid(tx, orgUuid, svid),
 
     /** Whether an identity has an active SVID with a SPIFFE id that an administrator issued. */
     hasFromAdmin: (tx: Tx, identityId: string, spiffeId: string): Promise<boolean> =>

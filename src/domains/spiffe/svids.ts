@@ -83,7 +83,7 @@ export function createSvids(
         publicKey: keys.publicKey,
         crlUrl: `${config.baseUrl}/orgs/${orgUuid}/.well-known/ca.crl?issuer=spiffe`,
       });
-      const record = { svidId: random.uuid(), identityId, spiffeId, serial, ...validity };
+      const record = { svidId: random.uuid(), identityId, spiffeId, serial, ...validity, createdAt: dateOf(clock) };
       const byAdmin = !isIdentity(context.caller, identityId);
       return context.transaction(async (tx) => {
         if (!byAdmin) await demandGranted(tx, orgUuid, identityId, spiffeId);
@@ -106,7 +106,6 @@ export function createSvids(
         await recorded;
         return {
           ...record,
-          createdAt: dateOf(clock),
           revokedAt: null,
           certificatePem: toPem(certificate, "CERTIFICATE"),
           privateKeyPem: toPem(keys.privateKey, "PRIVATE KEY"),
