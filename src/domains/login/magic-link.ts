@@ -51,7 +51,7 @@ export function createMagicLink(deps: LoginDeps, { signIn }: MailSignIn) {
     open: (tx, request) =>
       request.info.cookieMode === undefined
         ? sessions.open.alone(tx, { ...request, accessTtlMs })
-        : sessions.open.pair(tx, { ...request, accessTtlMs, notAfter: dateOf(clock, accessTtlMs) }),
+        : sessions.open.pair(tx, { ...request, accessTtlMs, sessionTtlMs: accessTtlMs }),
   };
 
   /**

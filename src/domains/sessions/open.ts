@@ -46,6 +46,8 @@ export interface OpenRequest {
   secondFactor?: boolean;
   /** Lifetime of the access token, milliseconds; default that of a pair. */
   accessTtlMs?: number | undefined;
+  /** Lifetime of a sign-in's session, however often it is refreshed, milliseconds; default that of refresh tokens. */
+  sessionTtlMs?: number | undefined;
   /** The absolute end of the session whose token opens this one; a sign-in has one of its own. */
   notAfter?: Date | undefined;
   /** The session whose token opens this one, which keeps its identity at a provider and ends with a logout there. */
@@ -124,7 +126,8 @@ export function createOpen({ clock, random, tokens, ttls }: OpenDeps) {
 
   /** Sends the statements that open a session with a token pair, without waiting for their results. */
   function pairLater(tx: Tx, request: OpenRequest): Opening<OpenedPair> {
-    const refreshUntil = request.source?.absoluteEnd ?? request.notAfter ?? dateOf(clock, ttls.refreshMs);
+    const sessionTtlMs = request.sessionTtlMs ?? ttls.refreshMs;
+    const refreshUntil = request.source?.absoluteEnd ?? request.notAfter ?? dateOf(clock, sessionTtlMs);
     const opening = begin(tx, request, refreshUntil);
     const refresh = newOpaqueToken(random);
     const idleUntil = dateOf(clock, ttls.refreshIdleMs);
