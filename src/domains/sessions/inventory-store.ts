@@ -31,6 +31,12 @@ export interface InventoryFilter {
 export type Reach = { orgUuid: string } | ({ deviceUuid: string } & Sight);
 
 const LIVE = "revoked_at is null and expires_at > $1";
+/**
+ * Ended after a time. A revocation counts whenever it was: one of another instance, or one that this transaction has
+ * waited for, may be later than the present time, `$1`.
+ */
+const endedAfter = (since: string): string =>
+  `(revoked_at is not null or expires_at <= $1) and least(revoked_at, expires_at) > ${since}`;
 const COLUMNS = `uuid, user_uuid as "userUuid", device_uuid as "deviceUuid", created_at as "createdAt",
   last_seen_at as "lastSeenAt", ip_address as "ipAddress", user_agent as "userAgent"`;
 
@@ -59,8 +65,7 @@ export async function pageOfSessions(
     !filter.userUuid ? "" : ` and user_uuid = $${params.push(filter.userUuid)}`,
     !filter.deviceUuid ? "" : ` and device_uuid = $${params.push(filter.deviceUuid)}`,
   ];
-  const end = "least(revoked_at, expires_at)";
-  const status = filter.status === "ended" ? `${end} <= $1 and ${end} > $${params.push(since)}` : LIVE;
+  const status = filter.status === "ended" ? endedAfter(`$${params.push(since)}`) : LIVE;
   const from = `from sessions where ${clause} and ${status}${narrow.join("")}`;
   const id = { sql: "uuid", type: "uuid" } as const;
   const list = { name: "sessions", columns: COLUMNS, from, params, id, q: ["ip_address", "user_agent"] };
@@ -92,15 +97,11 @@ export async function revokeWithin(
   return rows[0];
 }
 
-/**
- * Whether a session within reach ended after `since`. A revocation counts whenever it was: a concurrent one that this
- * transaction has waited for may be later than `at`.
- */
+/** Whether a session within reach ended after `since`. */
 export async function endedSince(tx: Tx, reach: Reach, uuid: string, at: Date, since: Date): Promise<boolean> {
   const { clause, params } = within(reach);
   const next = params.length + 2;
-  const sql = `select 1 from sessions where uuid = $${next} and ${clause}
-    and (revoked_at is not null or expires_at <= $1) and least(revoked_at, expires_at) > $${next + 1}`;
+  const sql = `select 1 from sessions where uuid = $${next} and ${clause} and ${endedAfter(`$${next + 1}`)}`;
   return (await tx.query(sql, [at, ...params, uuid, since])).length > 0;
 }
 
