@@ -17,6 +17,15 @@ export function isBlank(name: string): boolean {
 /** A person's name as it is stored: without spaces around it, and empty where nothing of it can be seen. */
 export const personName = (text: string): string => (isBlank(text) ? "" : text.trim());
 
+/**
+ * Given and family name of somebody whose name is known as a whole alone: its first word, and the rest. Both together
+ * are the name again, in whichever order it is written. An address in place of a name is none.
+ */
+export function splitPersonName(name: string): [first: string, last: string] {
+  const [first = "", ...rest] = name.includes("@") ? [] : personName(name).split(/\s+/u);
+  return [first, rest.join(" ")];
+}
+
 /** The first 100 characters of a name, none of them halved; providers and directories give names of any length. */
 export const shortPersonName = (text: string): string => [...text].slice(0, 100).join("");
 

@@ -36,7 +36,7 @@ it("an address of an ID token is admitted where userinfo says that it is verifie
 });
 
 it("an ID token that says whether its address is verified is not asked about", async () => {
-  expect(outcome(await signIn(realm, subject("bob")))).toBe("200");
+  expect(outcome(await signIn(realm, subject("bob", { name: "Bob Roe" })))).toBe("200");
   for (const email_verified of [false, null, "true"])
     expect(outcome(await signIn(realm, subject("bob", { email_verified })))).toBe("403 domain_mismatch");
   expect(asked()).toBe(0);
@@ -70,4 +70,19 @@ it("an address stays unverified where userinfo refuses, or speaks of somebody el
   }
   saysAtUserinfo({}, 500);
   expect(outcome(await signIn(realm, thin("eve")))).toBe("502 provider_error");
+});
+
+it("userinfo names a new person whom the ID token does not name, as GitLab's, and may fail at it", async () => {
+  const entered = async (sub: string) => {
+    const { body } = await signIn(realm, subject(sub));
+    const profile = await realm.app.call("GET", "/api/profile", { token: body.access_token as string });
+    return [profile.body.email, profile.body.first_name, profile.body.last_name];
+  };
+  // Another address than the one of the ID token does not count.
+  saysAtUserinfo({ sub: "lab", name: "Ann Lee", email: "boss@corp.test", email_verified: true });
+  expect(await entered("lab")).toEqual(["lab@corp.test", "Ann", "Lee"]);
+  saysAtUserinfo({ sub: "somebody else", name: "Bob Roe" });
+  expect(await entered("odd")).toEqual(["odd@corp.test", "", ""]);
+  saysAtUserinfo({}, 503);
+  expect(await entered("down")).toEqual(["down@corp.test", "", ""]);
 });

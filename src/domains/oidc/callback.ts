@@ -3,7 +3,7 @@ import type { RequestContext } from "../../platform/context.ts";
 import { hashToken, newOpaqueToken } from "../../platform/crypto/opaque.ts";
 import { databaseTime } from "../../platform/db/time.ts";
 import { ServiceError } from "../../platform/errors.ts";
-import { personName, shortPersonName } from "../../platform/names.ts";
+import { personName, shortPersonName, splitPersonName } from "../../platform/names.ts";
 import { EVENTS, withoutActor } from "../event-catalogue/index.ts";
 import { callbackUri, stateContext } from "./authorize.ts";
 import type { Redirect } from "./authorize.ts";
@@ -73,6 +73,7 @@ export function createCallback(deps: OidcDeps, providers: Providers) {
     const { subject, sid, claims } = await exchange(connection, state, request);
     const email = admittedEmail(claims, connection.allowedDomains);
     if (email === undefined) throw oidcErrors.domainMismatch();
+    const [firstName, lastName] = namesOf(claims);
     const { token, hash } = newOpaqueToken(random);
     const isStored = await insertSessionToken(database, {
       hash,
@@ -80,8 +81,8 @@ export function createCallback(deps: OidcDeps, providers: Providers) {
       subject,
       sid,
       email: email.address,
-      firstName: nameOf(claims["given_name"]),
-      lastName: nameOf(claims["family_name"]),
+      firstName,
+      lastName,
       cookieHash: state.cookieHash,
       codeChallenge: state.codeChallenge,
       now: databaseTime(clock),
@@ -124,8 +125,14 @@ export function createCallback(deps: OidcDeps, providers: Providers) {
   };
 }
 
+/** Given and family name; those in `name` where the provider sends neither. */
+function namesOf(claims: Identity["claims"]): [first: string, last: string] {
+  const [first, last] = [visible(claims["given_name"]), visible(claims["family_name"])].map(personName);
+  const names = first || last ? [first, last] : splitPersonName(visible(claims["name"]));
+  return [shortPersonName(names[0] ?? ""), shortPersonName(names[1] ?? "")];
+}
+
 /** A name without characters that nobody sees, except the joiners, which Persian and Hindi are spelled with. */
-function nameOf(claim: unknown): string {
-  if (typeof claim !== "string") return "";
-  return shortPersonName(personName(claim.replace(/[[\p{Cc}\p{Cf}\p{Cs}]--[\u200c\u200d]]/gv, "")));
+function visible(claim: unknown): string {
+  return typeof claim === "string" ? claim.replace(/[[\p{Cc}\p{Cf}\p{Cs}]--[\u200c\u200d]]/gv, "") : "";
 }

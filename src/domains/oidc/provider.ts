@@ -122,13 +122,10 @@ export function createProviders({ outgoing, clock, sealer }: ProviderDeps) {
           demandAccessTokenHash(tokens.id_token, claims, tokens.access_token);
           const { sub: subject, sid } = claims;
           if (!isIdentifier(subject)) throw new Error("the subject is empty, too long or no text");
+          const ask = () => client.fetchUserInfo(configuration, tokens.access_token, subject);
           const all = saysOfAddress(claims, document)
-            ? claims
-            : await withUserInfo(
-                claims,
-                () => client.fetchUserInfo(configuration, tokens.access_token, subject),
-                grant,
-              );
+            ? await withNames(claims, document, ask)
+            : await withUserInfo(claims, ask, grant);
           return { subject, sid: isIdentifier(sid) ? sid : null, claims: all };
         });
       } catch (error) {
@@ -173,6 +170,22 @@ async function withUserInfo(claims: Claims, ask: () => Promise<Claims>, { faults
     if (!isNamed || faults.length > 0) throw error;
     return claims;
   }
+}
+
+/**
+ * The claims of an ID token with a verified address, with names of the userinfo endpoint where it has none: GitLab's
+ * have none. A sign-in does not fail for want of a name.
+ */
+async function withNames(
+  claims: Claims,
+  { userinfo_endpoint }: ProviderDocument,
+  ask: () => Promise<Claims>,
+): Promise<Claims> {
+  const isNamed = ["given_name", "family_name", "name"].some((claim) => claims[claim] !== undefined);
+  if (isNamed || userinfo_endpoint === undefined || claims["email_verified"] !== true) return claims;
+  const more = await ask().catch((): Claims => ({}));
+  const { given_name, family_name, name } = more as Record<string, unknown>;
+  return { ...claims, given_name, family_name, name };
 }
 
 /** An ID token of this exchange was issued now, by the provider's clock. */

@@ -1,6 +1,6 @@
 import { parseEmail } from "../../../platform/email.ts";
 import type { Email } from "../../../platform/email.ts";
-import { shortPersonName } from "../../../platform/names.ts";
+import { shortPersonName, splitPersonName } from "../../../platform/names.ts";
 import { scimErrors } from "../errors.ts";
 import { foldResource } from "../resource/fold.ts";
 import { demandRequired } from "../resource/read.ts";
@@ -32,6 +32,14 @@ function emailOf(data: Resource): Email | undefined {
   return parseEmail(textOf(chosen === undefined ? data["userName"] : chosen["value"]));
 }
 
+/** Given and family name; those in the name to show, or in the whole name, where the directory gives neither. */
+function namesOf(data: Resource): [first: string, last: string] {
+  const name = isObject(data["name"]) ? data["name"] : {};
+  const [first, last] = [textOf(name["givenName"]), textOf(name["familyName"])];
+  if (first || last) return [first, last];
+  return splitPersonName(textOf(data["displayName"]) || textOf(name["formatted"]));
+}
+
 /**
  * Splits a user's attributes.
  * @throws {invalidValue} when there is no userName or no address
@@ -44,7 +52,7 @@ export function userAttributes(resource: Resource): UserAttributes {
     throw scimErrors.invalidValue(
       "The primary email, or else the first, or else the userName must be an email address.",
     );
-  const name = isObject(data["name"]) ? data["name"] : {};
+  const [firstName, lastName] = namesOf(data);
   return {
     active: typeof active === "boolean" ? active : undefined,
     data,
@@ -52,7 +60,7 @@ export function userAttributes(resource: Resource): UserAttributes {
     userName: foldText(textOf(data["userName"])),
     externalId: textOf(data["externalId"]) || null,
     email,
-    firstName: shortPersonName(textOf(name["givenName"])),
-    lastName: shortPersonName(textOf(name["familyName"])),
+    firstName: shortPersonName(firstName),
+    lastName: shortPersonName(lastName),
   };
 }
