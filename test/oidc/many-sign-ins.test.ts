@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { founder, outcome, password } from "../support/people.ts";
 import { begin, comeBack, granted, redeem, sessionTokenOf, startRealm, subject } from "./support.ts";
@@ -41,6 +42,19 @@ it("an exchange ends the cookie of its sign-in alone", async () => {
   expect(ended(pair.headers)).toBe(begun.cookie.split("=")[0]);
   const path = (header: string | null) => /Path=([^;]+)/u.exec(header ?? "")?.[1];
   expect(path(pair.headers.get("set-cookie"))).toBe(path(begun.answer.headers.get("set-cookie")));
+});
+
+it("the callback ends the cookie of its sign-in alone where a verifier redeems the token", async () => {
+  const verifier = "v".repeat(43);
+  const code_challenge = createHash("sha256").update(verifier).digest("base64url");
+  const other = await begin(realm);
+  realm.provider.subject = subject("verifies");
+  const begun = await begin(realm, { code_challenge, code_challenge_method: "S256" });
+  const answer = await comeBack(realm, `${other.cookie}; ${begun.cookie}`, granted(realm, begun));
+  expect([answer.status, ended(answer.headers)]).toEqual([302, begun.cookie.split("=")[0]]);
+  expect(outcome(await redeem(realm, sessionTokenOf(answer), "", verifier))).toBe("200");
+  const plain = await returned("plain");
+  expect([plain.answer.status, ended(plain.answer.headers)]).toEqual([302, undefined]);
 });
 
 it("a refused exchange leaves the cookie, and a link ends it", async () => {

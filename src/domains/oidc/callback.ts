@@ -14,7 +14,7 @@ import { oidcErrors } from "./errors.ts";
 import { insertSessionToken, useState } from "./flow-store.ts";
 import type { UsedState } from "./flow-store.ts";
 import type { Identity, Providers, Secrets } from "./provider.ts";
-import { admittedEmail, registeredRedirects, withQuery } from "./rules.ts";
+import { admittedEmail, bindingCookie, registeredRedirects, withQuery } from "./rules.ts";
 
 /** What the provider sends back through the browser. */
 export interface CallbackRequest {
@@ -90,7 +90,11 @@ export function createCallback(deps: OidcDeps, providers: Providers) {
     });
     // Deleted while the provider was asked.
     if (!isStored) throw oidcErrors.invalidConnection();
-    return { location: withQuery(state.redirectUri, { session_token: token, state: state.clientState }) };
+    const location = withQuery(state.redirectUri, { session_token: token, state: state.clientState });
+    // The verifier redeems the token then, and no cookie; a client that is not below its path could not end it.
+    if (state.codeChallenge === null) return { location };
+    const ended = { hash: state.cookieHash, value: "", maxAgeMs: 0 };
+    return { location, cookie: bindingCookie(ended, config.baseUrl) };
   }
 
   /**
