@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { generateKeyPairSync } from "node:crypto";
 import type { ServerResponse } from "node:http";
 import { elevated, founder, outcome, password } from "../support/people.ts";
 import { providerKey } from "./hostile-provider.ts";
@@ -106,12 +107,38 @@ it.each<[string, Record<string, unknown>, string[]]>([
   ["keys that are no URL", { jwks_uri: { a: 1 } }, ["jwks", "endpoints"]],
   ["shared secrets alone", { id_token_signing_alg_values_supported: ["HS256", "none"] }, ["endpoints"]],
   ["private keys alone", { token_endpoint_auth_methods_supported: ["private_key_jwt"] }, ["endpoints"]],
+  ["pushed authorization requests alone", { require_pushed_authorization_requests: true }, ["endpoints"]],
+  ["signed request objects alone", { require_signed_request_object: true }, ["endpoints"]],
+  ["implicit responses alone", { response_types_supported: ["id_token", "code id_token"] }, ["endpoints"]],
+  ["forms and fragments alone", { response_modes_supported: ["form_post", "fragment"] }, ["endpoints"]],
+  ["client credentials alone", { grant_types_supported: ["client_credentials"] }, ["endpoints"]],
+  ["algorithms of none of its keys", { id_token_signing_alg_values_supported: ["ES256"] }, ["jwks"]],
   ["PKCE by plain alone", { code_challenge_methods_supported: ["plain"] }, ["pkce"]],
   ["PKCE that is no list", { code_challenge_methods_supported: "S256" }, ["pkce"]],
 ])("the test of a connection to a provider with %s fails", async (_name, lie, names) => {
   realm.provider.discovery = lie;
   const failed = await failures();
   expect(Object.keys(failed)).toEqual(names);
+});
+
+it("the test of a connection passes where lists are absent, or name more than sign-ins use", async () => {
+  const { provider } = realm;
+  for (const lists of [
+    {},
+    { response_types_supported: ["code", "token"], response_modes_supported: ["query", "form_post"] },
+    { grant_types_supported: ["authorization_code", "refresh_token"], require_pushed_authorization_requests: false },
+    { response_types_supported: undefined, id_token_encryption_alg_values_supported: ["RSA-OAEP"] },
+  ]) {
+    provider.discovery = lists;
+    expect(await failures()).toEqual({});
+  }
+});
+
+it("the test of a connection gives every reason of the document at once", async () => {
+  realm.provider.discovery = { require_pushed_authorization_requests: true, response_modes_supported: ["form_post"] };
+  const { endpoints } = await failures();
+  expect(endpoints).toContain("require_pushed_authorization_requests");
+  expect(endpoints).toContain("response_modes_supported without query");
 });
 
 it("the test of a connection passes without a statement about PKCE, and says what that leaves open", async () => {
@@ -128,12 +155,17 @@ it("the test of a connection passes without a statement about PKCE, and says wha
 it("the test of a connection tells keys that cannot be used from those that can", async () => {
   const { provider } = realm;
   const { jwk } = await providerKey("ES256");
+  const secp256k1 = generateKeyPairSync("ec", { namedCurve: "secp256k1" }).publicKey.export({ format: "jwk" });
+  const small = generateKeyPairSync("rsa", { modulusLength: 1_024 }).publicKey.export({ format: "jwk" });
   for (const keys of [
     "[]",
     `[${Array(1_000).fill(JSON.stringify(jwk)).join()}]`,
     JSON.stringify([{ ...jwk, use: "enc" }]),
     '[{"kty":"oct","k":"AAAA"}]',
     '[{"kty":"RSA","n":1,"e":{}}]',
+    JSON.stringify([{ ...jwk, alg: "ECDH-ES" }]),
+    JSON.stringify([{ ...jwk, key_ops: ["deriveKey"] }]),
+    JSON.stringify([secp256k1, small]),
     "[null]",
     "7",
   ]) {
@@ -153,10 +185,24 @@ it("the test of a connection says when the token endpoint refuses the client, or
   expect(await said(raw(401, '{"error":"invalid_client"}', { "www-authenticate": "Basic" }))).toContain(
     "client secret",
   );
-  expect(await said(raw(400, '{"error":"unauthorized_client"}'))).toContain("client secret");
+  expect(await said(raw(400, '{"error":"unauthorized_client"}'))).toContain(
+    "unauthorized_client, by client_secret_basic",
+  );
+  provider.discovery = { token_endpoint_auth_methods_supported: ["client_secret_post"] };
+  expect(await said(raw(401, '{"error":"invalid_client"}'))).toContain("invalid_client, by client_secret_post");
+  provider.discovery = {};
+  expect(await said(raw(400, '{"error":"unsupported_grant_type"}'))).toContain("authorization codes");
   expect(await said(raw(503, "{}"))).toContain("503");
+  expect(await said(raw(404, "{}"))).toContain("404");
+  expect(await said(raw(302, "", { location: "/elsewhere" }))).toContain("302");
   expect(await said((_, to) => void to.socket?.destroy())).toContain("could not be reached");
-  for (const harmless of [raw(400, '{"error":"invalid_grant"}'), raw(400, "<html>"), raw(200, "{}"), raw(200, "null")])
+  for (const harmless of [
+    raw(400, '{"error":"invalid_grant"}'),
+    raw(400, "<html>"),
+    raw(200, "{}"),
+    raw(200, "null"),
+    raw(403, '{"error":"invalid_grant"}'),
+  ])
     expect(await said(harmless)).toBeUndefined();
 });
 

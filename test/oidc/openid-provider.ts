@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { exportJWK, generateKeyPair } from "jose";
 import Provider from "oidc-provider";
-import type { AdapterConstructor } from "oidc-provider";
+import type { AdapterConstructor, ClientMetadata, Configuration } from "oidc-provider";
 import type { TestApp } from "../support/app.ts";
 
 const MEMORY = "oidc-provider/lib/adapters/memory_adapter.js";
@@ -25,14 +25,29 @@ export interface Browser {
   signOut(): Promise<void>;
 }
 
+/** How a provider differs from one that leaves everything as it is. */
+export interface ProviderSettings {
+  /** Path of the issuer, such as `/realms/corp/`. */
+  path?: string;
+  /** Algorithm that signs its tokens. */
+  alg?: string;
+  /** Metadata of its client. */
+  client?: Partial<ClientMetadata>;
+  configuration?: Configuration;
+}
+
 /** Starts an HTTP server that becomes the provider. People are `name@corp.test`, with verified addresses. */
-export async function startOpenidProvider(app: Pick<TestApp, "url">): Promise<OpenidProvider> {
+export async function startOpenidProvider(
+  app: Pick<TestApp, "url">,
+  { path = "", alg = "RS256", client = {}, configuration = {} }: ProviderSettings = {},
+): Promise<OpenidProvider> {
   let listener: ((request: never, response: never) => unknown) | undefined;
   const server = createServer((request, response) => void listener?.(request as never, response as never));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const { privateKey } = await generateKeyPair("RS256", { extractable: true });
-  const jwk = { ...(await exportJWK(privateKey)), alg: "RS256", use: "sig" };
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const [issuer, mount] = [`${origin}${path}`, path.replace(/\/$/u, "")];
+  const { privateKey } = await generateKeyPair(alg, { extractable: true });
+  const jwk = { ...(await exportJWK(privateKey)), alg, use: "sig" };
 
   async function register(redirectUri: string): Promise<void> {
     // As the package's default, which it warns of.
@@ -48,13 +63,20 @@ export async function startOpenidProvider(app: Pick<TestApp, "url">): Promise<Op
           // The callback's neighbour; tests reach the service on its port, whatever its public URL says.
           backchannel_logout_uri: `${app.url}${new URL(redirectUri).pathname.replace(/callback$/u, "backchannel-logout")}`,
           backchannel_logout_session_required: true,
+          id_token_signed_response_alg: alg as "RS256",
+          ...client,
         },
       ],
       jwks: { keys: [jwk] },
       cookies: { keys: ["for tests"] },
       claims: { email: ["email", "email_verified"], profile: ["given_name", "family_name"] },
-      features: { devInteractions: { enabled: false }, backchannelLogout: { enabled: true } },
-      interactions: { url: (_ctx, { uid }) => `/interaction/${uid}` },
+      ...configuration,
+      features: {
+        devInteractions: { enabled: false },
+        backchannelLogout: { enabled: true },
+        ...configuration.features,
+      },
+      interactions: { url: (_ctx, { uid }) => `${mount}/interaction/${uid}` },
       findAccount: (_ctx, sub) => ({
         accountId: sub,
         claims: () => ({
@@ -77,8 +99,10 @@ export async function startOpenidProvider(app: Pick<TestApp, "url">): Promise<Op
     });
     const callback = provider.callback();
     listener = async (request: Parameters<typeof callback>[0], response: Parameters<typeof callback>[1]) => {
-      const url = new URL(request.url ?? "/", issuer);
-      if (!url.pathname.startsWith("/interaction/")) return callback(request, response);
+      const url = new URL(request.url ?? "/", origin);
+      // As a router that the provider is mounted in.
+      Object.assign(request, { originalUrl: request.url, url: (request.url ?? "/").slice(mount.length) });
+      if (!url.pathname.startsWith(`${mount}/interaction/`)) return callback(request, response);
       const accountId = url.searchParams.get("as") ?? "";
       return provider.interactionFinished(request, response, { login: { accountId } });
     };
@@ -106,23 +130,23 @@ export async function startOpenidProvider(app: Pick<TestApp, "url">): Promise<Op
           const location = (await open(url)).headers.get("location") ?? "";
           if (location === "") throw new Error(`the provider did not redirect from ${url}`);
           const next = new URL(location, url);
-          if (next.origin !== issuer) return Object.fromEntries(next.searchParams);
-          if (next.pathname.startsWith("/interaction/")) next.searchParams.set("as", accountId);
+          if (next.origin !== origin) return Object.fromEntries(next.searchParams);
+          if (next.pathname.startsWith(`${mount}/interaction/`)) next.searchParams.set("as", accountId);
           url = next.href;
         }
         throw new Error("the provider redirects without end");
       },
       async signOut() {
-        const form = await (await open(`${issuer}/session/end`)).text();
+        const form = await (await open(`${origin}${mount}/session/end`)).text();
         const xsrf = /name="xsrf" value="([^"]+)"/u.exec(form)?.[1] ?? "";
-        const { status } = await open(`${issuer}/session/end/confirm`, { xsrf, logout: "yes" });
+        const { status } = await open(`${origin}${mount}/session/end/confirm`, { xsrf, logout: "yes" });
         if (status >= 400) throw new Error(`the provider's logout answered ${status}`);
       },
     };
   }
 
   return {
-    discoveryUrl: `${issuer}/.well-known/openid-configuration`,
+    discoveryUrl: `${origin}${mount}/.well-known/openid-configuration`,
     register,
     browser,
     async close() {

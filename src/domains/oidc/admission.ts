@@ -20,7 +20,7 @@ export interface Admitted {
  * Whether a verified address links to the person who has it (decisions 8.4): only for members over whom the
  * organization alone has a say. Anybody else could be taken over by whoever controls the identity provider.
  */
-export function maySelfLink({ isPowerful, status, isOwner, isElsewhere, isLinked }: Candidate): boolean {
+function maySelfLink({ isPowerful, status, isOwner, isElsewhere, isLinked }: Candidate): boolean {
   return status === "active" && !isOwner && !isPowerful && !isElsewhere && !isLinked;
 }
 
@@ -108,6 +108,3 @@ export function createAdmission(deps: OidcDeps) {
     },
   };
 }
-
-/** Who an identity signs in. */
-export type Admission = ReturnType<typeof createAdmission>;

@@ -8,7 +8,7 @@ import { OutgoingError } from "../../platform/outgoing/client.ts";
 import type { GuardedClient, OutgoingRequest } from "../../platform/outgoing/client.ts";
 import type { Connection } from "./connection-store.ts";
 import { secretContext } from "./connections.ts";
-import { ProviderFault } from "./discovery.ts";
+import { authenticationOf, ProviderFault } from "./discovery.ts";
 import type { ProviderDocument } from "./discovery.ts";
 import type { Documents } from "./documents.ts";
 
@@ -66,10 +66,8 @@ export function createConfigurations({ outgoing, clock, sealer, documents }: Pro
   function configure(connection: Connection, document: ProviderDocument): Configured {
     const { clientId, clientSecret } = connection;
     const secret = sealer.open(clientSecret, secretContext(connection.uuid)).toString("utf8");
-    const methods = document.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
-    const authentication = methods.includes("client_secret_basic")
-      ? client.ClientSecretBasic(secret)
-      : client.ClientSecretPost(secret);
+    const isBasic = authenticationOf(document) === "client_secret_basic";
+    const authentication = isBasic ? client.ClientSecretBasic(secret) : client.ClientSecretPost(secret);
     // The service's clock, which a test advances; the library reads the machine's.
     const skewS = skewOf(clock);
     const metadata = { [client.clockSkew]: skewS, [client.clockTolerance]: TOLERANCE_S };

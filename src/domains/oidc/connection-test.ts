@@ -1,15 +1,16 @@
-import { createPublicKey } from "node:crypto";
 import { OutgoingError } from "../../platform/outgoing/client.ts";
 import { findConnection } from "./connection-store.ts";
 import type { Connection } from "./connection-store.ts";
 import { callbackUri } from "./authorize.ts";
 import type { OidcDeps } from "./deps.ts";
-import { parseObject, ProviderFault, readEndpoints, readIssuer, readKeySet } from "./discovery.ts";
+import { ALGORITHMS, authenticationOf, parseObject, ProviderFault } from "./discovery.ts";
+import { readAlgorithms, readEndpoints, readIssuer, readKeySet } from "./discovery.ts";
 import type { ProviderDocument } from "./discovery.ts";
 import { demandCallable, fetchDocument } from "./documents.ts";
 import { oidcErrors } from "./errors.ts";
 import type { Providers } from "./provider.ts";
 import { issuerOf } from "./rules.ts";
+import { obstaclesOf, verifiesSignatures } from "./suitability.ts";
 
 /** What a test of a connection looks at, in the order of the response. */
 const CHECKS = ["discovery", "issuer", "jwks", "endpoints", "pkce"] as const;
@@ -50,13 +51,17 @@ export function createConnectionTest({ database, outgoing, config }: OidcDeps, p
     }
   }
 
-  async function checkKeys(jwksUri: unknown): Promise<Verdict> {
+  async function checkKeys(given: Given): Promise<Verdict> {
+    const jwksUri = given["jwks_uri"];
     if (typeof jwksUri !== "string" || outgoing.vetUrl(jwksUri) !== undefined)
       return failed("Not checked: the discovery document names no jwks_uri that may be called.");
     return check("The key set", async () => {
       const { keys } = readKeySet((await fetchDocument(outgoing, jwksUri, "jwks")).body.toString("utf8"));
-      if (keys.some(verifiesSignatures)) return OK;
-      return failed("The key set has no public key for signatures; ID tokens cannot be verified.");
+      const named = readAlgorithms(given);
+      const algorithms = named.length === 0 ? [...ALGORITHMS] : named;
+      if (keys.some((key) => verifiesSignatures(key, algorithms))) return OK;
+      const by = algorithms.join(", ");
+      return failed(`The key set has no public key for signatures by ${by}; ID tokens cannot be verified.`);
     });
   }
 
@@ -64,8 +69,9 @@ export function createConnectionTest({ database, outgoing, config }: OidcDeps, p
     return check("The discovery document", async () => {
       const endpoints = readEndpoints(given);
       demandCallable(outgoing, endpoints);
-      const methods = endpoints.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
-      if (!methods.includes("client_secret_basic") && !methods.includes("client_secret_post"))
+      const obstacles = obstaclesOf(given);
+      if (obstacles.length > 0) return failed(obstacles.join(" "));
+      if (authenticationOf(endpoints) === undefined)
         return failed("The token endpoint takes neither client_secret_basic nor client_secret_post.");
       // The client secret goes to nobody but the issuer it was given by.
       if (!isIssuer) return failed("Not asked: the document names another issuer.");
@@ -82,8 +88,13 @@ export function createConnectionTest({ database, outgoing, config }: OidcDeps, p
         throw fault;
       });
     if (typeof error === "object") return error;
-    if (error === "invalid_client" || error === "unauthorized_client")
-      return failed(`The token endpoint refused the client id or the client secret (${error}).`);
+    if (error === "unsupported_grant_type")
+      return failed(`The token endpoint exchanges no authorization codes (${error}).`);
+    if (error === "invalid_client" || error === "unauthorized_client") {
+      // Providers that offer several methods may allow a client one of them alone.
+      const by = authenticationOf(document);
+      return failed(`The token endpoint refused client id or client secret (${error}, by ${by}).`);
+    }
     return OK;
   }
 
@@ -99,10 +110,7 @@ export function createConnectionTest({ database, outgoing, config }: OidcDeps, p
       return { discovery, issuer: unchecked, jwks: unchecked, endpoints: unchecked, pkce: unchecked };
     }
     const issuer = checkIssuer(given, connection);
-    const [jwks, endpoints] = await Promise.all([
-      checkKeys(given["jwks_uri"]),
-      checkEndpoints(given, connection, issuer.ok),
-    ]);
+    const [jwks, endpoints] = await Promise.all([checkKeys(given), checkEndpoints(given, connection, issuer.ok)]);
     return { discovery, issuer, jwks, endpoints, pkce: checkPkce(given["code_challenge_methods_supported"]) };
   }
 
@@ -129,14 +137,4 @@ function checkPkce(methods: unknown): Verdict {
 
 function causeOf({ message, cause }: ProviderFault): string {
   return cause instanceof OutgoingError ? `could not be reached: ${cause.message}` : message;
-}
-
-function verifiesSignatures(key: Given): boolean {
-  if (key["kty"] === "oct" || key["use"] === "enc") return false;
-  try {
-    createPublicKey({ key, format: "jwk" });
-    return true;
-  } catch {
-    return false;
-  }
 }

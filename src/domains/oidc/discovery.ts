@@ -9,6 +9,7 @@ export interface ProviderDocument {
   readonly userinfo_endpoint?: string;
   readonly token_endpoint_auth_methods_supported?: string[];
   readonly id_token_signing_alg_values_supported?: string[];
+  readonly userinfo_signing_alg_values_supported?: string[];
   readonly authorization_response_iss_parameter_supported?: boolean;
   readonly code_challenge_methods_supported?: string[];
 }
@@ -25,8 +26,8 @@ export class ProviderFault extends Error {
   }
 }
 
-/** Signature algorithms of ID tokens that are accepted: asymmetric ones. */
-const ALGORITHMS: ReadonlySet<string> = new Set([
+/** Signature algorithms of ID tokens and userinfo that are accepted: asymmetric ones. */
+export const ALGORITHMS: ReadonlySet<string> = new Set([
   "RS256",
   "RS384",
   "RS512",
@@ -82,15 +83,14 @@ export function readEndpoints(given: Readonly<Record<string, unknown>>): Omit<Pr
   };
   const methods = textsOf(given, "token_endpoint_auth_methods_supported");
   const challenges = textsOf(given, "code_challenge_methods_supported");
-  const algorithms = (textsOf(given, "id_token_signing_alg_values_supported") ?? ["RS256"]).filter((one) =>
-    ALGORITHMS.has(one),
-  );
+  const algorithms = readAlgorithms(given);
   if (algorithms.length === 0) throw new ProviderFault("discovery", "names no signature algorithm that is accepted");
   return {
     authorization_endpoint: endpoint("authorization_endpoint"),
     token_endpoint: endpoint("token_endpoint"),
     jwks_uri: endpoint("jwks_uri"),
     id_token_signing_alg_values_supported: algorithms,
+    userinfo_signing_alg_values_supported: accepted(textsOf(given, "userinfo_signing_alg_values_supported")),
     ...(given["userinfo_endpoint"] !== undefined && { userinfo_endpoint: endpoint("userinfo_endpoint") }),
     ...(methods !== undefined && { token_endpoint_auth_methods_supported: methods }),
     ...(challenges !== undefined && { code_challenge_methods_supported: challenges }),
@@ -100,10 +100,25 @@ export function readEndpoints(given: Readonly<Record<string, unknown>>): Omit<Pr
   };
 }
 
+/** Signature algorithms of ID tokens that a discovery document names, of those that are accepted. */
+export function readAlgorithms(given: Readonly<Record<string, unknown>>): string[] {
+  return accepted(textsOf(given, "id_token_signing_alg_values_supported") ?? ["RS256"]);
+}
+
+/** The algorithms of a list that are accepted. */
+const accepted = (algorithms: readonly string[] = []): string[] => algorithms.filter((one) => ALGORITHMS.has(one));
+
 /** The strings of a list in a document; undefined when it has no such list. */
 function textsOf(given: Readonly<Record<string, unknown>>, name: string): string[] | undefined {
   const list = given[name];
   return Array.isArray(list) ? list.filter((one) => typeof one === "string") : undefined;
+}
+
+/** How sign-ins authenticate at the token endpoint; undefined where it takes no secret in a way that they know. */
+export function authenticationOf({
+  token_endpoint_auth_methods_supported: methods = ["client_secret_basic"],
+}: Pick<ProviderDocument, "token_endpoint_auth_methods_supported">) {
+  return (["client_secret_basic", "client_secret_post"] as const).find((one) => methods.includes(one));
 }
 
 /** Parses a key set (RFC 7517 §5). @throws ProviderFault */

@@ -35,6 +35,8 @@ type Claims = Readonly<Record<string, unknown>>;
 
 const TOLERANCE_S = 300;
 const MAX_IDENTIFIER = 255;
+/** Statuses without an `error` that leave open whether the token endpoint is one. */
+const ANSWERS: ReadonlySet<number> = new Set([200, 400, 401, 429]);
 
 /**
  * The conversation with identity providers: openid-client does the protocol, and every request of it goes through the
@@ -69,7 +71,7 @@ export function createProviders({ outgoing, clock, sealer }: ProviderDeps) {
     /**
      * What the token endpoint answers to a code that cannot be right: the `error` of its response (RFC 6749 §5.2), or
      * undefined where the response has none.
-     * @throws ProviderFault when it cannot be reached or fails
+     * @throws ProviderFault when it cannot be reached, fails, or is no token endpoint
      */
     async refusalOfToken(
       connection: Connection,
@@ -88,7 +90,9 @@ export function createProviders({ outgoing, clock, sealer }: ProviderDeps) {
         );
       } catch (error) {
         if (grant.faults.length > 0) throw faultOf(grant.faults, error);
-        return error instanceof client.ResponseBodyError ? error.error : undefined;
+        if (error instanceof client.ResponseBodyError) return error.error;
+        const { status } = grant.tokens ?? {};
+        if (status !== undefined && !ANSWERS.has(status)) throw new ProviderFault("token", `answered ${status}`);
       }
       return undefined;
     },
