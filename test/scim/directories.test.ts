@@ -170,6 +170,15 @@ describe("Microsoft Entra ID", () => {
     expect([renamed.status, renamed.body.userName]).toEqual([200, "5b50642d@entra.test"]);
   });
 
+  test("Entra asks for a user by their manager without the URN of the extension", async () => {
+    const by = (manager: string) =>
+      query("/Users", { filter: `id eq "${user}" and manager eq "${manager}"`, attributes: "id" });
+    expect((await by(user)).body.Resources.map(({ id }: { id: string }) => id)).toEqual([user]);
+    expect((await by("26118915-6090-4610-87e4-49d8ca9f808d")).body.totalResults).toBe(0);
+    const unnamed = await query("/Users", { filter: 'boss eq "x"' });
+    expect([unnamed.status, unnamed.body.scimType]).toEqual([400, "invalidFilter"]);
+  });
+
   test("Entra disables a user with a boolean as text", async () => {
     const answer = await directory.patch(`/Users/${user}`, { op: "Replace", path: "active", value: "False" });
     expect([answer.status, answer.body.active]).toEqual([200, false]);

@@ -74,6 +74,14 @@ describe("a PATCH", () => {
       { [ENTERPRISE_URN]: { department: "D1", manager: { value: "m1" } } },
     ],
     [
+      "an attribute of an extension without its URN",
+      [
+        { op: "replace", path: "department", value: "D2" },
+        { op: "remove", path: "Manager" },
+      ],
+      { [ENTERPRISE_URN]: { department: "D2" } },
+    ],
+    [
       "remove of an extension, attribute by attribute",
       [
         { op: "remove", path: `${ENTERPRISE_URN}:manager` },

@@ -33,7 +33,20 @@ export function extensionOf(kind: ResourceKind, urn: string): Schema | undefined
   return kind.extensions.find((extension) => extension.urn.toLowerCase() === key);
 }
 
-/** Resolves `[urn:]attribute[.sub]`, names in any case; undefined for what no schema has. */
+/** The attribute of a name, of a schema or of whichever has it: the core schema before the extensions. */
+function ownedAttribute(kind: ResourceKind, schema: Schema | undefined, name: string): Omit<Target, "sub"> | undefined {
+  for (const owner of schema === undefined ? [kind.core, ...kind.extensions] : [schema]) {
+    const isCore = owner === kind.core;
+    const attribute = isCore ? coreAttribute(kind, name) : attributeNamed(owner.attributes, name);
+    if (attribute !== undefined) return { extension: isCore ? undefined : owner.urn, attribute };
+  }
+  return undefined;
+}
+
+/**
+ * Resolves `[urn:]attribute[.sub]`, names in any case; undefined for what no schema has. The URN of an extension
+ * belongs there (RFC 7644 §3.10), but Entra asks for `manager eq "…"`.
+ */
 export function resolvePath(kind: ResourceKind, path: string): Target | undefined {
   const whole = extensionOf(kind, path);
   if (whole !== undefined) return { extension: whole.urn, attribute: undefined, sub: undefined };
@@ -41,10 +54,9 @@ export function resolvePath(kind: ResourceKind, path: string): Target | undefine
     ({ urn }) => path[urn.length] === ":" && path.slice(0, urn.length).toLowerCase() === urn.toLowerCase(),
   );
   const [name = "", part, ...more] = (schema === undefined ? path : path.slice(schema.urn.length + 1)).split(".");
-  const extension = schema === undefined || schema === kind.core ? undefined : schema;
-  const attribute = extension === undefined ? coreAttribute(kind, name) : attributeNamed(extension.attributes, name);
-  if (attribute === undefined || more.length > 0) return undefined;
-  if (part === undefined) return { extension: extension?.urn, attribute, sub: undefined };
-  const sub = attributeNamed(attribute.subAttributes, part);
-  return sub && { extension: extension?.urn, attribute, sub };
+  const owned = ownedAttribute(kind, schema, name);
+  if (owned === undefined || more.length > 0) return undefined;
+  if (part === undefined) return { ...owned, sub: undefined };
+  const sub = attributeNamed(owned.attribute?.subAttributes ?? [], part);
+  return sub && { ...owned, sub };
 }
