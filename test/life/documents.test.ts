@@ -34,7 +34,7 @@ function runCommands(commands: string): Promise<{ status: number; output: string
   });
 }
 
-test("every command of README's five minutes and of the tours in docs/ works as it stands", async () => {
+test("every command of README's five minutes, of the tours, of SSO and of SCIM works as it stands", async () => {
   const tours = [
     shellOf("README.md", "Five minutes"),
     shellOf("docs/tour-vault.md"),
@@ -42,6 +42,8 @@ test("every command of README's five minutes and of the tours in docs/ works as 
     shellOf("docs/tour-sessions.md"),
     shellOf("docs/tour-webhooks.md"),
     shellOf("docs/tour-trust.md"),
+    shellOf("docs/oidc.md"),
+    shellOf("docs/scim.md"),
   ];
   const { status, output } = await runCommands(tours.join("\n"));
   expect(status, output).toBe(0);
@@ -54,4 +56,6 @@ test("every command of README's five minutes and of the tours in docs/ works as 
   expect(output).toMatch(/webhook\.test/);
   expect(output).toMatch(/"status":"delivered"/);
   expect(output).toMatch(/valid/i);
+  expect(output).toMatch(/"name":"discovery"/);
+  expect(output).toMatch(/"name":"okta"/);
 });
