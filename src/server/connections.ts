@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import { limitKey } from "../platform/outgoing/address.ts";
+import type { ClientCertificate } from "./mtls/client-certificate.ts";
 
 /** Maximum open connections of one address, always on (decisions 13). */
 export const MAX_CONNECTIONS = 1_000;
@@ -11,6 +12,14 @@ export interface Account {
   bodyBytes: number;
   /** Bytes of responses that the clients have not taken, as of the last check. */
   unreadBytes: number;
+}
+
+/** An accepted connection. */
+export interface Connection {
+  readonly socket: Socket;
+  /** Undefined for trusted proxies, whose connections carry many clients. */
+  readonly account: Account | undefined;
+  readonly clientCertificate: ClientCertificate | undefined;
 }
 
 /** Accounts by address; IPv6 addresses count by /64. */

@@ -1,11 +1,9 @@
 import { constants, createServer } from "node:http2";
 import type { Http2Server, ServerHttp2Session, ServerHttp2Stream } from "node:http2";
-import type { Socket } from "node:net";
 import { isAnsweredEarly } from "../transcoding/index.ts";
-import type { Account } from "./connections.ts";
+import type { Connection } from "./connections.ts";
 import { OpenStream } from "./open-streams.ts";
 import type { OpenSession } from "./open-streams.ts";
-import type { ClientCertificate } from "./mtls/client-certificate.ts";
 import type { HeaderWatch } from "./slow-headers.ts";
 import type { TransportLimits } from "./transport-limits.ts";
 
@@ -17,12 +15,8 @@ const ABANDONED_PER_SECOND = 50;
 export interface Http2Options {
   limits: TransportLimits;
   headers: HeaderWatch;
-  /** Returns what is known of the connection that is being handed over. */
-  handedOver: () => {
-    socket: Socket;
-    account: Account | undefined;
-    clientCertificate: ClientCertificate | undefined;
-  };
+  /** Returns the connection that is being handed over. */
+  handedOver: () => Connection;
   onSession: (open: OpenSession) => void;
   onStream: (open: OpenStream) => void;
   onStreamClose: (open: OpenStream) => void;
@@ -32,7 +26,7 @@ export interface Http2Options {
 export function createHttp2Server(options: Http2Options, sessions: Set<ServerHttp2Session>): Http2Server {
   const { limits, headers } = options;
   const server = createServer({
-    // Twice the limit, so that a block between the two can be answered with 431; beyond it the stream is reset.
+    // Twice the limit, so that a block between the two gets a 431; beyond it the stream is reset.
     settings: {
       maxConcurrentStreams: limits.streams,
       maxHeaderListSize: 2 * limits.headerBytes,

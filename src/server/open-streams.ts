@@ -1,8 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from "node:http2";
-import type { Socket } from "node:net";
 import type { RequestHead } from "../transcoding/index.ts";
-import type { Account } from "./connections.ts";
+import type { Account, Connection } from "./connections.ts";
 import type { ClientCertificate } from "./mtls/client-certificate.ts";
 
 /** A connection of HTTP/1.1 or a stream of HTTP/2, and what its client had taken at the last check. */
@@ -21,11 +20,8 @@ export interface Reader {
 }
 
 /** A connection of HTTP/2. */
-export interface OpenSession {
+export interface OpenSession extends Connection {
   readonly session: ServerHttp2Session;
-  readonly socket: Socket;
-  readonly account: Account | undefined;
-  readonly clientCertificate: ClientCertificate | undefined;
   /** The address for request heads. `session.socket` is a proxy, and reading a property of it is expensive. */
   readonly peer: RequestHead["socket"];
   /** Streams that are open, and that have been opened. */

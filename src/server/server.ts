@@ -1,5 +1,6 @@
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { DescMethod } from "@bufbuild/protobuf";
 import { ConnectError, Code } from "@connectrpc/connect";
 import type { IdempotencyStore } from "../platform/idempotency.ts";
 import { createSignInAttempts } from "../platform/limits/index.ts";
@@ -11,20 +12,23 @@ import type { Encoder } from "../transcoding/index.ts";
 import { createCallRecorder } from "./access-log.ts";
 import type { AddressOf, Call } from "./call.ts";
 import { connectHandlers } from "./connect.ts";
+import type { CompiledRpc } from "./connect.ts";
 import { createBodyBuffers } from "./buffers.ts";
+import type { BodyBuffers } from "./buffers.ts";
 import { createAddresses } from "./connections.ts";
 import { createCors } from "./cors.ts";
 import type { CorsOrigins } from "./cors.ts";
 import { createGate } from "./gate/index.ts";
-import type { Authenticators } from "./gate/index.ts";
+import type { Authenticators, Gate } from "./gate/index.ts";
 import { createUnaryGrpc } from "./grpc-unary.ts";
 import { infrastructureHandlers } from "./infrastructure.ts";
 import { createListener } from "./listener.ts";
-import type { Listener } from "./listener.ts";
+import type { Listener, ListenerOptions } from "./listener.ts";
 import type { VerifyCertificate } from "./mtls/client-certificate.ts";
 import { createPipeline } from "./pipeline.ts";
 import type { Share } from "./pipeline.ts";
 import { compilePolicies } from "./policy.ts";
+import type { Policy } from "./policy.ts";
 import { createRates } from "./rates.ts";
 import type { RateLimiter } from "./rates.ts";
 import { createReporter } from "./reporter.ts";
@@ -37,6 +41,7 @@ import type { SessionCookieConfig } from "./session-cookie.ts";
 import { compileService, preconditionsOf } from "./services.ts";
 import type { HandlerWrapper } from "./services.ts";
 import { createStreamSlots } from "./streams.ts";
+import type { StreamSlots } from "./streams.ts";
 import { defaultLimits } from "./transport-limits.ts";
 import type { TransportLimits } from "./transport-limits.ts";
 
@@ -110,93 +115,16 @@ const LAST_MS = 500;
  * @throws Error when an rpc declares no access or bindings overlap
  */
 export function createServer(options: ServerOptions): Server {
-  const { log } = options;
   const limits: TransportLimits = { ...defaultLimits, ...options.limits };
   const draining = new AbortController();
   const shutdown = new AbortController();
-  const policies = compilePolicies(options.services.map(({ service }) => service));
-  const rates = createRates(
-    options.limiter,
-    options.rateLimits,
-    options.signInAttempts === undefined ? undefined : createSignInAttempts(options.signInAttempts),
-  );
-  const cookies = options.sessionCookie && createSessionCookies(options.sessionCookie);
-  const gate = createGate(policies.values(), {
-    authenticators: options.authenticators,
-    rates,
-    preconditions: preconditionsOf(options.services, options.sharing),
-    cookies,
-  });
-  const slots = createStreamSlots(options.streamPlaces);
-  const pipeline = createPipeline({
-    gate,
-    rates,
-    store: options.idempotency,
-    slots,
-    cookies,
-    share: options.sharing,
-    draining: draining.signal,
-  });
-  const rpcs = options.services.flatMap((entry) => compileService(entry, policies, pipeline, options.wrapHandler));
-  const fail = createReporter(log);
   const bodies = createBodyBuffers(limits.bufferedBytes);
-  const record = createCallRecorder(log, options.metrics);
-  const done = (call: Call, status: number): void => {
-    bodies.release(call.request);
-    record(call, status);
-  };
-  const handover: Handover = { call: undefined };
-
-  const procedures = connectHandlers(rpcs, gate, fail, shutdown.signal, limits.messageBytes);
-  for (const [path, handler] of infrastructureHandlers(options, slots, fail, draining.signal, shutdown.signal))
-    procedures.set(path, handler);
-  const cors = createCors(options.corsOrigins);
-  const byPath = new Map([...policies.values()].map((policy) => [policy.path, policy]));
-  const rest = restTranscoder({
-    rpcs,
-    policies,
-    gate,
-    fail,
-    shutdownSignal: shutdown.signal,
-    encoders: options.encoders ?? {},
-    variesByOrigin: cors.varies,
-    currentCall: () => handover.call as Call,
-    done,
-  });
-  const handler = createRoutes(
-    {
-      procedures,
-      policyOf: (found) => byPath.get(found.requestPath),
-      rest,
-      extra: options.extra,
-      cors,
-      addressOf: options.addressOf,
-      fail,
-      refuseUnread: createRefuseUnread(gate, fail),
-      headerBytes: limits.headerBytes,
-      bodyMs: limits.bodyMs,
-      draining: () => draining.signal.aborted,
-      refusesBody: bodies.refuses,
-      done,
-    },
-    handover,
-  );
-  const unaryGrpc = createUnaryGrpc({
-    rpcs,
-    gate,
-    fail,
-    done,
-    shutdownSignal: shutdown.signal,
-    addressOf: options.addressOf,
-    headerBytes: limits.headerBytes,
-  });
   const shared = {
     host: options.host,
     limits,
     addresses: createAddresses(options.isTrusted, limits.connections),
-    handler,
     bodies,
-    unaryGrpc,
+    ...createHandlers(options, { limits, bodies, draining: draining.signal, shutdown: shutdown.signal }),
   };
   const listener = createListener({ ...shared, port: options.port, tls: options.tls });
   const { mutualTls } = options;
@@ -223,4 +151,100 @@ export function createServer(options: ServerOptions): Server {
       await Promise.all(listeners().map((one) => one.close(lastMs)));
     },
   };
+}
+
+/** What the handlers share with the listeners. */
+interface HandlerParts {
+  limits: TransportLimits;
+  bodies: BodyBuffers;
+  /** Aborted when the server begins to close. */
+  draining: AbortSignal;
+  /** Aborted when calls that still run are ended. */
+  shutdown: AbortSignal;
+}
+
+/** Creates the handlers of every protocol: `unaryGrpc` takes unary calls of gRPC, and `handler` all other requests. */
+function createHandlers(options: ServerOptions, parts: HandlerParts): Pick<ListenerOptions, "handler" | "unaryGrpc"> {
+  const { log, addressOf } = options;
+  const { limits, bodies, draining, shutdown } = parts;
+  const slots = createStreamSlots(options.streamPlaces);
+  const { policies, gate, rpcs } = compileRpcs(options, slots, draining);
+  const fail = createReporter(log);
+  const record = createCallRecorder(log, options.metrics);
+  const done = (call: Call, status: number): void => {
+    bodies.release(call.request);
+    record(call, status);
+  };
+  const handover: Handover = { call: undefined };
+
+  const procedures = connectHandlers(rpcs, gate, fail, shutdown, limits.messageBytes);
+  for (const [path, handler] of infrastructureHandlers(options, slots, fail, draining, shutdown))
+    procedures.set(path, handler);
+  const cors = createCors(options.corsOrigins);
+  const byPath = new Map([...policies.values()].map((policy) => [policy.path, policy]));
+  const rest = restTranscoder({
+    rpcs,
+    policies,
+    gate,
+    fail,
+    shutdownSignal: shutdown,
+    encoders: options.encoders ?? {},
+    variesByOrigin: cors.varies,
+    currentCall: () => handover.call as Call,
+    done,
+  });
+  const handler = createRoutes(
+    {
+      procedures,
+      policyOf: (found) => byPath.get(found.requestPath),
+      rest,
+      extra: options.extra,
+      cors,
+      addressOf,
+      fail,
+      refuseUnread: createRefuseUnread(gate, fail),
+      headerBytes: limits.headerBytes,
+      bodyMs: limits.bodyMs,
+      draining: () => draining.aborted,
+      refusesBody: bodies.refuses,
+      done,
+    },
+    handover,
+  );
+  const { headerBytes } = limits;
+  const unaryGrpc = createUnaryGrpc({ rpcs, gate, fail, done, shutdownSignal: shutdown, addressOf, headerBytes });
+  return { handler, unaryGrpc };
+}
+
+/** Compiles the rpcs of the contract: their policies, the gate before each, and each behind the pipeline. */
+function compileRpcs(
+  options: ServerOptions,
+  slots: StreamSlots,
+  draining: AbortSignal,
+): { policies: ReadonlyMap<DescMethod, Policy>; gate: Gate; rpcs: readonly CompiledRpc[] } {
+  const { services, sharing, signInAttempts } = options;
+  const policies = compilePolicies(services.map(({ service }) => service));
+  const rates = createRates(
+    options.limiter,
+    options.rateLimits,
+    signInAttempts === undefined ? undefined : createSignInAttempts(signInAttempts),
+  );
+  const cookies = options.sessionCookie && createSessionCookies(options.sessionCookie);
+  const gate = createGate(policies.values(), {
+    authenticators: options.authenticators,
+    rates,
+    preconditions: preconditionsOf(services, sharing),
+    cookies,
+  });
+  const pipeline = createPipeline({
+    gate,
+    rates,
+    store: options.idempotency,
+    slots,
+    cookies,
+    share: sharing,
+    draining,
+  });
+  const rpcs = services.flatMap((entry) => compileService(entry, policies, pipeline, options.wrapHandler));
+  return { policies, gate, rpcs };
 }
