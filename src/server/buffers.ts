@@ -1,4 +1,3 @@
-import type { ServerResponse } from "node:http";
 import { constants } from "node:http2";
 import { hasBody } from "../transcoding/index.ts";
 import type { NodeRequest, NodeResponse } from "../transcoding/index.ts";
@@ -53,7 +52,7 @@ export function createBodyBuffers(maxBytes: number): BodyBuffers {
       if (!hasBody(request)) return;
       request[BODY] = response[BODY] = { account, bytes: 0, released: false };
       filterChunks(request);
-      (response as ServerResponse).on("close", onClose);
+      response.on("close", onClose);
     },
     refuses(request: Counted<NodeRequest>) {
       const body = request[BODY];
@@ -74,7 +73,7 @@ function release(of: Counted<object>): void {
 }
 
 /** One listener for all responses. */
-function onClose(this: ServerResponse): void {
+function onClose(this: NodeResponse): void {
   release(this);
 }
 

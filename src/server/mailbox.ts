@@ -1,4 +1,3 @@
-import type { ServerResponse } from "node:http";
 import type { KeptMail } from "../platform/outgoing/mailbox.ts";
 import { escapeHtml } from "../platform/html.ts";
 import type { PlainHandler } from "./routes.ts";
@@ -44,9 +43,7 @@ function mailboxJson(mails: readonly KeptMail[]): string {
 
 /** `GET /dev/mailbox` and `/dev/mailbox.json` of the development profile. */
 export function mailboxPages(list: () => Promise<KeptMail[]>): PlainHandler {
-  return (request, rawResponse) => {
-    // The response of HTTP/2 has the same two methods.
-    const response = rawResponse as ServerResponse;
+  return (request, response) => {
     const path = request.url?.split("?")[0];
     if (path !== "/dev/mailbox" && path !== "/dev/mailbox.json") return false;
     if (request.method !== "GET" && request.method !== "HEAD") return "other_method";

@@ -1,4 +1,4 @@
-import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
+import type { OutgoingHttpHeaders } from "node:http";
 import type { UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 import { errors, ServiceError } from "../platform/errors.ts";
@@ -49,7 +49,7 @@ export function refuseUnknown(
       "content-type": "application/json",
       "content-length": String(body.length),
     };
-    (response as ServerResponse).writeHead(error.status, headers).end(body);
+    response.writeHead(error.status, headers).end(body);
     return error.status;
   }
   const trailer = setPlainStatus(new Headers(), connectError(error));

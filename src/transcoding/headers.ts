@@ -133,16 +133,16 @@ export class ResponseHeaders extends LazyHeaders {
 }
 
 /** The call whose headers {@link LazyResponseHeaders} represent. */
-interface AnswerHeaderOwner {
+interface ResponseHeaderOwner {
   readonly existingResponseHeader: Headers | undefined;
   readonly responseHeader: Headers;
 }
 
 /** A call's response headers for interceptors, created when one of them is set. */
 export class LazyResponseHeaders extends LazyHeaders {
-  private readonly owner: AnswerHeaderOwner;
+  private readonly owner: ResponseHeaderOwner;
 
-  constructor(owner: AnswerHeaderOwner) {
+  constructor(owner: ResponseHeaderOwner) {
     super();
     this.owner = owner;
   }

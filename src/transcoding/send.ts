@@ -1,4 +1,3 @@
-import type { ServerResponse } from "node:http";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import { negotiateCoding } from "./media.ts";
@@ -68,5 +67,5 @@ export function send(request: NodeRequest, response: NodeResponse, answer: Answe
 
 /** Writes status and headers on either version of HTTP. */
 export function writeHead(response: NodeResponse, answer: Answer): void {
-  (response as ServerResponse).writeHead(answer.status, answer.headers);
+  response.writeHead(answer.status, answer.headers);
 }

@@ -47,6 +47,7 @@ export async function sendStream(
     return stop(iterator);
   }
   start(exchange, target, context, known === undefined || known.done === true ? undefined : known.value, mediaType);
+  // The response of HTTP/2 has this method too; its types do not say so.
   if (known === undefined) (exchange.response as ServerResponse).flushHeaders();
   if (exchange.request.method === "HEAD") {
     exchange.finish(undefined);
@@ -106,7 +107,7 @@ async function sendMessage(
   const chunk = raw === undefined ? lineOf(target.print(message, mediaType)) : raw.data;
   if (chunk.length === 0) return;
   for (const piece of piecesOf(chunk)) {
-    if (!(exchange.response as ServerResponse).write(piece)) await abort.before(drained(exchange.response));
+    if (!exchange.response.write(piece)) await abort.before(drained(exchange.response));
     if (exchange.over) return;
   }
 }
@@ -127,7 +128,7 @@ function breakOff(exchange: StreamExchange, target: Target, thrown: unknown): vo
   }
   const { body } = exchange.printed(error);
   const text = typeof body === "string" ? body : Buffer.from(body).toString();
-  (response as ServerResponse).end(`{"error":${text.trim() || "{}"}}\n`);
+  response.end(`{"error":${text.trim() || "{}"}}\n`);
 }
 
 async function stop(iterator: AsyncIterator<Message>): Promise<void> {

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { DescField, DescMessage, DescMethod, DescService, Message, Registry } from "@bufbuild/protobuf";
 import type { ContextValues, HandlerContext, Interceptor, ServiceImpl } from "@connectrpc/connect";
@@ -9,13 +9,20 @@ export type NodeRequest = IncomingMessage | Http2ServerRequest;
 export type RequestHead = Pick<NodeRequest, "headers" | "method" | "url"> & {
   readonly socket: { readonly remoteAddress?: string | undefined };
 };
+/** Methods that both classes of node have: TypeScript cannot call what is overloaded differently in the two. */
+interface CommonResponse {
+  writeHead(status: number, headers?: OutgoingHttpHeaders | string[]): this;
+  write(chunk: string | Uint8Array, callback?: (error?: Error | null) => void): boolean;
+  end(chunk?: string | Uint8Array, encoding?: BufferEncoding): this;
+  on(event: "close" | "drain", listener: () => void): this;
+}
 /** The response that belongs to a {@link NodeRequest}. */
-export type NodeResponse = ServerResponse | Http2ServerResponse;
+export type NodeResponse = CommonResponse & (ServerResponse | Http2ServerResponse);
 
 /** A service and the object that implements it: what goes to a Connect router too. */
 export interface ServiceEntry<S extends DescService = DescService> {
   readonly service: S;
-  /** Rpcs that are absent answer `unimplemented`. */
+  /** Absent rpcs return `unimplemented`. */
   readonly implementation: Partial<ServiceImpl<S>>;
 }
 
@@ -23,9 +30,9 @@ export interface ServiceEntry<S extends DescService = DescService> {
 export interface RestRule {
   /** Status of success; 200 when 0 or absent. 204 sends no body, 3xx expects `location` in the response headers. */
   readonly status?: number | undefined;
-  /** Media type of the answer; `application/json` (`application/x-ndjson` for streams) when empty or absent. */
+  /** Media type of the response; `application/json` (`application/x-ndjson` for streams) when empty or absent. */
   readonly mediaType?: string | undefined;
-  /** Further media types the answer can be had in; turns on negotiation, `Vary: Accept` and 406. */
+  /** Further media types in which the response is available; turns on negotiation, `Vary: Accept` and 406. */
   readonly alternatives?: readonly string[] | undefined;
   /**
    * Media types of the request body; `application/json` when empty or absent. A type ending in `/*` and `*`+`/*` are
@@ -145,15 +152,14 @@ export interface TranscoderOptions {
    */
   omitEmpty?(field: DescField): boolean | DescField;
   /**
-   * Called after the match and before anything of the body is read. Throws to
-   * refuse. `params` are the decoded path variables under their field paths
-   * (`user.id`); one with broken percent-encoding is there as it was sent.
+   * Called after the match and before anything of the body is read. Throws to refuse. `params` are the decoded path
+   * variables under their field paths (`user.id`); one with broken percent-encoding is there as it was sent.
    */
   gate?(context: HandlerContext, params: Readonly<Record<string, string>>, route: Route): void | Promise<void>;
   /** Values a request starts with. Must not throw. */
   contextValues?(request: NodeRequest): ContextValues;
   /**
-   * Headers of every answer that does not have them already, names in lower case and values in turn. Costs less than
+   * Headers of every response that does not have them already, names in lower case and values in turn. Costs less than
    * setting them on node's response beforehand. Must not throw.
    */
   answerHeaders?(values: ContextValues): readonly string[];
@@ -168,7 +174,7 @@ export interface TranscoderOptions {
   readonly limits?: Partial<Limits> | undefined;
   /** Aborts every running call's signal. */
   readonly shutdownSignal?: AbortSignal | undefined;
-  /** Told once for every request taken, when its answer is handed to node or nobody waits for one. Must not throw. */
+  /** Called once per request, when its response is handed to node or the client is gone. Must not throw. */
   finished?(outcome: Outcome): void;
 }
 
@@ -188,8 +194,8 @@ export interface Transcoder {
   /** Every binding, in the order of the services. */
   readonly routes: readonly Route[];
   /**
-   * Takes the request if some binding has its path, whatever the method, and
-   * answers it. False: nothing was touched.
+   * Serves the request if some binding has its path, whatever the method. Returns false when none has; nothing was
+   * touched then.
    */
   handle(request: NodeRequest, response: NodeResponse): boolean;
   /** Methods the path can be called with (with HEAD and OPTIONS), or undefined for an unknown path. */

@@ -43,7 +43,7 @@ function releaseStream(stream: ServerHttp2Stream): void {
   stream.once("finish", () => {
     if (stream.readableEnded || stream.destroyed) return;
     answeredEarly.add(stream);
-    // By then node has reset the stream if nothing was ever read of it and its answer has no trailers.
+    // By then node has reset the stream if nothing was ever read of it and its response has no trailers.
     setImmediate(() => {
       if (!stream.closed) lingerThenReset(stream);
     });
@@ -112,8 +112,8 @@ function discardRest(this: ServerResponse): void {
 }
 
 /**
- * Throws away what still arrives. A connection that node closes after the answer is closed in the manner of RFC 9112
- * §9.6: bytes unread when a socket closes would reset it under the answer.
+ * Throws away what still arrives. A connection that node closes after the response is closed as in RFC 9112 §9.6: bytes
+ * unread when a socket closes would reset it before the client has the response.
  */
 function discard(request: IncomingMessage, socket: Socket): void {
   let left = LINGER_BYTES;

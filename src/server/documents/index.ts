@@ -1,10 +1,9 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import type { ServerResponse } from "node:http";
 import { gzipSync } from "node:zlib";
 import { services } from "../../../gen/services.ts";
 import { isKnown, negotiateCoding, varying } from "../../transcoding/index.ts";
-import type { NodeRequest } from "../../transcoding/index.ts";
+import type { NodeRequest, NodeResponse } from "../../transcoding/index.ts";
 import { compilePolicies } from "../policy.ts";
 import type { PlainHandler } from "../routes.ts";
 import { createErrorFacts, errorBody, errorsBody } from "./error-pages.ts";
@@ -95,20 +94,19 @@ function createPages(baseUrl: string): (path: string) => Page | undefined {
 export function documentPages(baseUrl: string): PlainHandler {
   const made = new Map<string, Page>();
   let pages: ReturnType<typeof createPages> | undefined;
-  return (request, rawResponse) => {
+  return (request, response) => {
     const path = request.url?.split("?")[0] ?? "";
     if (!/^\/(?:docs(?:\/|$)|openapi\.json$)/u.test(path)) return false;
     const page = made.get(path) ?? (pages ??= createPages(baseUrl))(path);
     if (page === undefined) return false;
     made.set(path, page);
     if (request.method !== "GET" && request.method !== "HEAD") return "other_method";
-    // The response of HTTP/2 has the same methods.
-    send(page, request, rawResponse as ServerResponse);
+    send(page, request, response);
     return true;
   };
 }
 
-function send({ type, policy, body, gzip, etag }: Page, request: NodeRequest, response: ServerResponse): void {
+function send({ type, policy, body, gzip, etag }: Page, request: NodeRequest, response: NodeResponse): void {
   const common = {
     ...HEADERS,
     etag,

@@ -1,5 +1,4 @@
 import { readFileSync } from "node:fs";
-import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { escapeHtml } from "../../platform/html.ts";
 import { basePath } from "../../platform/base-path.ts";
@@ -9,7 +8,7 @@ import { createAssets } from "./assets.ts";
 import { pageHeaders } from "./headers.ts";
 import { PREVIEW_PAGE, PREVIEW_POLICY } from "./preview.ts";
 
-/** Where the built console is, and what its pages are told. */
+/** Where the built console is, and the settings of its pages. */
 export interface ConsoleOptions {
   /** Folder of the build; it may appear while the service runs. */
   folder: string;
@@ -98,10 +97,8 @@ export function consolePages({ folder, isBuilding, baseUrl, settings }: ConsoleO
     return document;
   }
 
-  return (request, rawResponse) => {
+  return (request, response) => {
     const path = request.url?.split("?")[0] ?? "";
-    // The response of HTTP/2 has the same two methods.
-    const response = rawResponse as ServerResponse;
     const send = (status: number, sent: Record<string, string>, body: string | Buffer): true | "other_method" => {
       if (request.method !== "GET" && request.method !== "HEAD") return "other_method";
       const vary = sent["vary"] === undefined ? {} : { vary: varying(response, sent["vary"]) };

@@ -1,9 +1,8 @@
-import type { ServerResponse } from "node:http";
 import { basePath } from "../../platform/base-path.ts";
 import { varying } from "../../transcoding/index.ts";
 import type { PlainHandler } from "../routes.ts";
 
-/** What `GET /` tells a program. */
+/** Facts that `GET /` returns to a program. */
 export interface IndexFacts {
   version: string;
   /** Public URL of the service. */
@@ -35,11 +34,9 @@ export function indexJson({ version, baseUrl, console, mailbox, firstLogin }: In
       ...(mailbox && { mailbox: `${base}dev/mailbox` }),
     },
   });
-  return (request, rawResponse) => {
+  return (request, response) => {
     if (request.url?.split("?")[0] !== "/") return false;
     if (request.method !== "GET" && request.method !== "HEAD") return "other_method";
-    // The response of HTTP/2 has the same two methods.
-    const response = rawResponse as ServerResponse;
     response.writeHead(200, {
       "content-type": "application/json",
       "cache-control": "no-store",

@@ -37,10 +37,9 @@ const numberPattern = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/y;
 const fewMembers = 12;
 
 /**
- * Reads one JSON text (RFC 8259) strictly: valid UTF-8, no byte order mark, no
- * member twice, no NUL, no lone surrogate, nothing after the value, and at most
- * `maxDepth` levels of arrays and objects. A number beyond a double is refused,
- * or, where the fields judge their values themselves (`huge`), read as infinite.
+ * Reads one JSON text (RFC 8259) strictly: valid UTF-8, no byte order mark, no member twice, no NUL, no lone surrogate,
+ * nothing after the value, and at most `maxDepth` levels of arrays and objects. A number beyond a double is refused,
+ * or, where the fields check their values themselves (`huge`), read as infinite.
  * @throws JsonError
  */
 export function readJson(bytes: Buffer, maxDepth: number, huge: "refused" | "infinite" = "refused"): JsonNode {
