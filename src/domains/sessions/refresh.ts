@@ -22,6 +22,15 @@ export interface RefreshDeps extends OpenDeps {
   events: Pick<Events, "emit" | "notify" | "recordFailure">;
 }
 
+/** One use of a refresh token whose session lives. */
+interface Use {
+  hash: Buffer;
+  row: RefreshRow;
+  standing: Standing;
+  at: Date;
+  info: RequestInfo;
+}
+
 /** Signs the tokens, after the transaction. */
 type Issue = () => Promise<OpenedPair>;
 
@@ -40,43 +49,29 @@ export function createRefresh(deps: RefreshDeps) {
 
   /** One refresh in one transaction. Locks in the order person, refresh token, session. */
   async function attempt(tx: Tx, hash: Buffer, info: RequestInfo): Promise<Issue | Refused> {
-    const now = dateOf(clock);
+    const at = dateOf(clock);
     const [row, standing] = await Promise.all([
-      findRefresh(tx, hash, now),
-      access.standingOf(tx, LIVE_SESSION, [hash, now]),
+      findRefresh(tx, hash, at),
+      access.standingOf(tx, LIVE_SESSION, [hash, at]),
     ]);
     if (row === undefined || standing === undefined) return { refused: true, row };
-    if (row.usedAt === null && row.expiresAt <= now) return { refused: true, row };
-    return row.usedAt === null
-      ? firstUse(tx, hash, row, standing, now, info)
-      : laterUse(tx, hash, row, row.usedAt, standing, now, info);
+    if (row.usedAt === null && row.expiresAt <= at) return { refused: true, row };
+    const use = { hash, row, standing, at, info };
+    return row.usedAt === null ? firstUse(tx, use) : laterUse(tx, use, row.usedAt);
   }
 
-  async function firstUse(
-    tx: Tx,
-    hash: Buffer,
-    row: RefreshRow,
-    standing: Standing,
-    at: Date,
-    info: RequestInfo,
-  ): Promise<Issue> {
+  async function firstUse(tx: Tx, use: Use): Promise<Issue> {
+    const { hash, at } = use;
     const { token, hash: next } = newOpaqueToken(random);
     const successor = sealer.seal(token, sealContext(hash));
     const wanted = dateOf(clock, ttls.refreshIdleMs);
     rotateRefresh(tx, { hash, next, successor, at, wanted });
-    return issue(tx, row, standing, token, info, {});
+    return issue(tx, use, token, {});
   }
 
   /** Within its grace a used token gets the same successor again; after it, it ends its family. */
-  async function laterUse(
-    tx: Tx,
-    hash: Buffer,
-    row: RefreshRow,
-    usedAt: Date,
-    standing: Standing,
-    at: Date,
-    info: RequestInfo,
-  ): Promise<Issue | Refused> {
+  async function laterUse(tx: Tx, use: Use, usedAt: Date): Promise<Issue | Refused> {
+    const { hash, row, at, info } = use;
     if (at.getTime() - usedAt.getTime() > ttls.refreshGraceMs) {
       await endFamily(tx, row, info);
       return { refused: true, row };
@@ -87,15 +82,13 @@ export function createRefresh(deps: RefreshDeps) {
       row.successor === null
         ? newOpaqueToken(random).token
         : sealer.open(row.successor, sealContext(hash)).toString("utf8");
-    return issue(tx, row, standing, token, info, { repeated: true });
+    return issue(tx, use, token, { repeated: true });
   }
 
   async function issue(
     tx: Tx,
-    row: RefreshRow,
-    standing: Standing,
+    { row, standing, info }: Use,
     refreshToken: string,
-    info: RequestInfo,
     metadata: Readonly<Record<string, unknown>>,
   ): Promise<Issue> {
     const sign = tokens.mintLater(tx, {

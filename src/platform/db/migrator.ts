@@ -114,7 +114,9 @@ const RESUME_MS = 500;
 export async function migrate(options: MigrateOptions): Promise<string[]> {
   const { url, log, waitMs = WAIT_MS } = options;
   const ran: string[] = [];
-  let [until, ranBefore] = [0, -1];
+  // Set by the first failure, and anew by each failure before which a migration has run.
+  let deadlineAt = -Infinity;
+  let ranAtFailure = -1;
   for (;;) {
     const client = await connectWithRetries(url, waitMs);
     try {
@@ -123,9 +125,12 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
       return ran;
     } catch (error) {
       if (!isUnavailable(error) || isCanceled(error)) throw error;
-      // A long migration may be interrupted more than once: time counts from the last one that ran.
-      if (ran.length > ranBefore) [until, ranBefore] = [performance.now() + waitMs, ran.length];
-      if (performance.now() >= until) throw connectionFailure(url, error, waitMs);
+      // Migrations may be interrupted more than once: only failures without progress between them use up the time.
+      if (ran.length > ranAtFailure) {
+        deadlineAt = performance.now() + waitMs;
+        ranAtFailure = ran.length;
+      }
+      if (performance.now() >= deadlineAt) throw connectionFailure(url, error, waitMs);
     } finally {
       // The end of the connection releases the lock.
       await client.end();
