@@ -115,9 +115,6 @@ export function createProof(keys: ReadonlyMap<string, ProofKey>) {
   };
 }
 
-/** Verification of an export in progress. */
-export type Proof = ReturnType<typeof createProof>;
-
 const encoder = new TextEncoder();
 
 async function sha256(text: string): Promise<string> {

@@ -1,10 +1,6 @@
-export type { IdempotencyScope, IdempotencyStore } from "../platform/idempotency.ts";
-export type { CorsOrigins } from "./cors.ts";
+export type { IdempotencyStore } from "../platform/idempotency.ts";
 export type { Authenticators } from "./gate/index.ts";
-export type { TransportLimits } from "./transport-limits.ts";
-export { compilePolicies } from "./policy.ts";
-export type { Policy } from "./policy.ts";
-export type { Budget, RateLimiter } from "./rates.ts";
+export type { RateLimiter } from "./rates.ts";
 export type { PlainHandler } from "./routes.ts";
 export { createServer } from "./server.ts";
 export { MAX_STREAMS } from "./streams.ts";

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { must, root, run } from "./run.ts";
 
 /** The contract that changes are compared with. */
-export const baseline = "test/shape/contract.binpb";
+const baseline = "test/shape/contract.binpb";
 
 /** Changes of the contract that break clients of the baseline; empty when there are none. */
 export function breaches(): string {

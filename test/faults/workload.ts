@@ -8,7 +8,7 @@ import type { Servers } from "./servers.ts";
 import { must, marketplaceClient } from "./marketplace-client.ts";
 
 /** How a publisher completes an install. */
-export const outcomes = ["done", "accepted", "refused", "given back"] as const;
+const outcomes = ["done", "accepted", "refused", "given back"] as const;
 /** One of {@link outcomes}. */
 export type Outcome = (typeof outcomes)[number];
 

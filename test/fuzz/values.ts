@@ -154,7 +154,7 @@ function value(chance: Chance, field: DescField, known: Known, depth: number): J
 }
 
 /** A message as JSON: most fields, some missing, some invalid, some duplicate, some unknown. */
-export function message(chance: Chance, desc: DescMessage, known: Known, depth = 0): Json {
+function message(chance: Chance, desc: DescMessage, known: Known, depth = 0): Json {
   if (depth > 4) return "{}";
   const members = desc.fields
     .filter(() => chance.sometimes(0.85))

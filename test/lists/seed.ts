@@ -1,7 +1,7 @@
 import pg from "pg";
 
 /** Rows of each table in the planner's statistics; all of them exist when `ATRIUM_TEST_ROWS` says so. */
-export const ROWS = 1_000_000;
+const ROWS = 1_000_000;
 /**
  * Rows that are made of each table otherwise: the plans are the same, and the suite has not the minutes for all of
  * them.

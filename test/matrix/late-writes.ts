@@ -19,7 +19,7 @@ import { apiKey, publishApp } from "./world.ts";
 export type { Stage, Write } from "./late-writes-stage.ts";
 
 /** Rpcs that only read, although by POST. */
-export const reads: ReadonlySet<string> = new Set([
+const reads: ReadonlySet<string> = new Set([
   "POST /api/entitlements/check",
   "POST /api/entitlements/check-batch",
   "POST /api/templates/render",

@@ -5,7 +5,7 @@ import { Format, rules } from "../../gen/atrium/options/v1/options_pb.ts";
 import type { Ids } from "./world.ts";
 
 /** A UUID of no object. */
-export const NOTHING = "0b1d2a3e-aaaa-4000-8000-00000000000f";
+const NOTHING = "0b1d2a3e-aaaa-4000-8000-00000000000f";
 
 /** Well-formed ids of no object. */
 export const unknownIds: Ids = {

@@ -43,7 +43,7 @@ const base: Caller = {
 };
 
 /** Callers by token. */
-export const callers: Record<string, Partial<Caller>> = {
+const callers: Record<string, Partial<Caller>> = {
   admin: {},
   plain: { isAdmin: false },
   elevated: { elevated: true },
@@ -122,7 +122,7 @@ const implementation = {
 };
 
 /** Stores responses in memory, as the real store does in the database. */
-export function memoryStore(): Pick<IdempotencyStore, "begin"> {
+function memoryStore(): Pick<IdempotencyStore, "begin"> {
   const kept = new Map<string, { print: string; answer: Buffer | undefined }>();
   return {
     async begin(scope, fingerprint) {
@@ -151,7 +151,7 @@ export function memoryStore(): Pick<IdempotencyStore, "begin"> {
 }
 
 /** Counts without ever ending a window. */
-export function countingLimiter(): RateLimiter {
+function countingLimiter(): RateLimiter {
   const taken = new Map<string, number>();
   return {
     take(budget, subject) {

@@ -10,7 +10,7 @@ export const DOCUMENTS: readonly string[] = [
 ].filter((file) => file.endsWith(".md"));
 
 /** A document without its fenced blocks. */
-export function proseOf(file: string): string {
+function proseOf(file: string): string {
   return textOf(file).replaceAll(/^```[^]*?^```$/gmu, "");
 }
 
@@ -22,7 +22,7 @@ export function linksOf(file: string): string[] {
 }
 
 /** Anchors of a document's headings, as GitHub makes them. */
-export function anchorsOf(file: string): string[] {
+function anchorsOf(file: string): string[] {
   return [...proseOf(file).matchAll(/^#{1,6} (.+)$/gmu)].map(([, heading = ""]) =>
     heading
       .toLowerCase()

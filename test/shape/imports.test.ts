@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { DOMAINS } from "../../src/domains/order.ts";
-import { codeOf, filesBelow, importsOf, textOf } from "./sources.ts";
+import { codeOf, filesBelow, importsOf, namesOf, textOf } from "./sources.ts";
 
 /** A domain imports only those before it, and of these only `index.ts`. */
 const domains: readonly string[] = DOMAINS.names;
@@ -66,6 +66,20 @@ describe("imports", () => {
 
   it("every file belongs to a floor", () => {
     expect(files.filter((file) => !(floorOf(file) in floors))).toEqual([]);
+  });
+
+  it("an index.ts of a domain or of the server exports only what another file imports", () => {
+    const used = new Set(
+      [...files, ...filesBelow("test")].flatMap((file) =>
+        namesOf(file, "import").map(({ name, from }) => `${from} ${name}`),
+      ),
+    );
+    const indexes = files.filter((file) => /^src\/(?:domains\/[a-z-]+|server(?:\/gate)?)\/index\.ts$/u.test(file));
+    expect(
+      indexes.flatMap((index) =>
+        namesOf(index, "export").flatMap(({ name }) => (used.has(`${index} ${name}`) ? [] : `${index}: ${name}`)),
+      ),
+    ).toEqual([]);
   });
 
   it("the check tells allowed imports from forbidden ones", () => {

@@ -40,13 +40,34 @@ const declaration = String.raw`^\s*(?:import|export)\s+(type\s+)?(?:[\w*\s{},$]*
 const dynamic = String.raw`\bimport\(\s*["']([^"']+)["']\s*\)`;
 const statement = new RegExp(`${declaration}|${dynamic}`, "gmu");
 
+/** What the source of an import of a file is: a path of the repository, or a package. */
+const targetOf = (file: string, from: string): string =>
+  from.startsWith(".") ? path.posix.join(path.posix.dirname(file), from) : from;
+
 /** Everything a file imports or exports again. */
 export function importsOf(file: string): Import[] {
-  return [...textOf(file).matchAll(statement)].map(([, type, from, dynamic]) => {
-    const to = from ?? dynamic ?? "";
-    return {
-      to: to.startsWith(".") ? path.posix.join(path.posix.dirname(file), to) : to,
-      typeOnly: type !== undefined,
-    };
-  });
+  return [...textOf(file).matchAll(statement)].map(([, type, from, dynamic]) => ({
+    to: targetOf(file, from ?? dynamic ?? ""),
+    typeOnly: type !== undefined,
+  }));
+}
+
+const named = /^\s*(import|export)\s+(?:type\s+)?\{([^}]*)\}\s+from\s+["']([^"']+)["']/gmu;
+
+/** The names that a file imports, or only those that it exports again. */
+export function namesOf(file: string, keyword: "import" | "export"): { name: string; from: string }[] {
+  return [...textOf(file).matchAll(named)]
+    .filter(([, word]) => word === keyword)
+    .flatMap(([, , names = "", from = ""]) =>
+      names
+        .split(",")
+        .map((name) =>
+          name
+            .trim()
+            .replace(/^type\s+/u, "")
+            .replace(/\s+as\s.*$/u, ""),
+        )
+        .filter((name) => name !== "")
+        .map((name) => ({ name, from: targetOf(file, from) })),
+    );
 }

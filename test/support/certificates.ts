@@ -68,7 +68,7 @@ export interface Leaf {
 }
 
 /** Extensions of a proper SVID that say what it is for. */
-export const svidPurposes = (): Extension[] => [
+const svidPurposes = (): Extension[] => [
   new BasicConstraintsExtension(false, undefined, true),
   new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
   new ExtendedKeyUsageExtension([ExtendedKeyUsage.clientAuth, ExtendedKeyUsage.serverAuth]),

@@ -24,7 +24,7 @@ function tally(modules: readonly TestModule[], unhandled: number): Tally {
 }
 
 /** The line itself: `12 passed, 0 failed`, and what was skipped where something was. */
-export function closingLine({ passed, failed, skipped }: Tally): string {
+function closingLine({ passed, failed, skipped }: Tally): string {
   return `${passed} passed, ${failed} failed${skipped === 0 ? "" : `, ${skipped} skipped`}`;
 }
 

@@ -171,7 +171,7 @@ const rules: Record<string, ReturnType<NonNullable<TranscoderOptions["rest"]>>> 
 };
 
 /** Sends one request with `node:http`. */
-export function callPort(
+function callPort(
   port: number,
   method: string,
   path: string,

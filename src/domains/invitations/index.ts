@@ -1,5 +1,4 @@
 export { invitationsDomain } from "./domain.ts";
-export type { InvitationsDeps } from "./deps.ts";
 export { invitationErrors } from "./errors.ts";
 export { createInvitations } from "./invitations.ts";
 export type { Invitations } from "./invitations.ts";

@@ -4,4 +4,4 @@ export { livenessDomain } from "./domain.ts";
 export type { KindName, RowOf } from "./kinds.ts";
 export { createLiveness } from "./liveness.ts";
 export type { Liveness } from "./liveness.ts";
-export type { ApiKeyRow, AutomationTokenRow, IdentityRow, OpaqueRow, SessionRow, SvidRow } from "./rows.ts";
+export type { ApiKeyRow, IdentityRow, OpaqueRow, SessionRow, SvidRow } from "./rows.ts";

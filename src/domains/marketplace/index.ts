@@ -1,13 +1,5 @@
 export { marketplaceDomain } from "./domain.ts";
-export { appSchema } from "./apps/entities.ts";
-export type { InstallActivities } from "./installs/activities.ts";
-export { installSchema } from "./installs/entities.ts";
-export { INSTALL_CHANGED, INSTALL_ENDED, INSTALLS_LEFT } from "./installs/events.ts";
-export type { EndedInstall, InstallChanged, LeftInstalls } from "./installs/events.ts";
+export { INSTALL_ENDED } from "./installs/events.ts";
+export type { EndedInstall } from "./installs/events.ts";
 export { stuckInstalls } from "./installs/pending-store.ts";
-export type { StuckInstall } from "./installs/pending-store.ts";
-export { createMarketplace } from "./marketplace.ts";
 export type { Marketplace } from "./marketplace.ts";
-export type { MarketplaceDeps } from "./deps.ts";
-export { buyerRpc } from "./buyer-rpc.ts";
-export { publisherRpc } from "./publisher-rpc.ts";

@@ -1,12 +1,9 @@
 export { mfaDomain } from "./domain.ts";
-export type { Attempt, Budgets } from "./budget.ts";
+export type { Attempt } from "./budget.ts";
 export type { SecondStep, VerifiedSignIn } from "./challenge.ts";
-export type { Codes } from "./codes.ts";
-export type { MfaConfig, MfaDeps } from "./deps.ts";
 export { mfaErrors } from "./errors.ts";
 export { createMfa } from "./mfa.ts";
 export type { Mfa } from "./mfa.ts";
-export type { FirstStep, SecondFactorNeeded } from "./pending-sign-in.ts";
+export type { SecondFactorNeeded } from "./pending-sign-in.ts";
 export { mfaRpc } from "./rpc.ts";
-export type { CompleteSignIn } from "./rpc.ts";
 export { personOf } from "./rules.ts";

@@ -1,12 +1,10 @@
 export { rbacDomain } from "./domain.ts";
-export { rbacErrors } from "./errors.ts";
 export { demandOwnership } from "./member-rules.ts";
 export type { MembershipWish } from "./member-rules.ts";
 export type { MemberRow, MembershipState } from "./member-store.ts";
-export type { Members, Origin } from "./members.ts";
+export type { Origin } from "./members.ts";
 export { covers, demandGrantable, scopeOf } from "./permissions.ts";
 export type { DemandPermission } from "./permission-check.ts";
 export { createRbac } from "./rbac.ts";
-export type { Rbac, RbacDeps } from "./rbac.ts";
+export type { Rbac } from "./rbac.ts";
 export type { RoleRow } from "./role-store.ts";
-export { rbacRpc } from "./rpc.ts";

@@ -55,6 +55,3 @@ export function createEnding(deps: EndedDeps) {
     },
   };
 }
-
-/** The end of sessions as other domains see it. */
-export type Ending = ReturnType<typeof createEnding>;

@@ -1,4 +1,3 @@
-export type { SpiffeDeps } from "./deps.ts";
 export { spiffeDomain } from "./domain.ts";
 export { createSpiffe } from "./spiffe.ts";
 export type { Spiffe } from "./spiffe.ts";

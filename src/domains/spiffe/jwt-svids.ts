@@ -74,6 +74,3 @@ export function createJwtSvids(
     },
   };
 }
-
-/** JWT-SVIDs. */
-export type JwtSvids = ReturnType<typeof createJwtSvids>;

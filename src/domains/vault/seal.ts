@@ -174,6 +174,3 @@ export function createSeal({ database, clock, random, log, sealer, masterKey, ma
     },
   };
 }
-
-/** The seal as the program uses it. */
-export type Seal = ReturnType<typeof createSeal>;

@@ -4,4 +4,4 @@ export type { Preconditions } from "./domain-precondition.ts";
 export { createGate } from "./gate.ts";
 export type { Gate } from "./gate.ts";
 export { createStepLists } from "./lists.ts";
-export type { GateDeps, RpcSteps, StepLists } from "./lists.ts";
+export type { StepLists } from "./lists.ts";

@@ -9,7 +9,7 @@ export interface RequestSpec {
 }
 
 /** The bytes of an HTTP/1.1 request. */
-export function requestBytes(spec: RequestSpec): Buffer {
+function requestBytes(spec: RequestSpec): Buffer {
   const body = Buffer.from(spec.body ?? "", "utf8");
   const headers: Record<string, string> = { host: "localhost", ...spec.headers };
   if (body.length > 0) headers["content-length"] = String(body.length);

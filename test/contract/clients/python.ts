@@ -59,7 +59,7 @@ ${codes.map((code) => `    "${code}",\n`).join("")}]
 }
 
 /** `SigningKeysService` is `signing_keys` in a client. */
-export const snakeName = (service: string): string =>
+const snakeName = (service: string): string =>
   service
     .replace(/Service$/u, "")
     .replace(/(?<=[a-z])[A-Z]/gu, (letter) => `_${letter}`)

@@ -50,7 +50,7 @@ export function errorExamples(): Readonly<Record<string, Schema>> {
 }
 
 /** What the service prints for a code: the same body for the documents and for the reference. */
-export function exampleOf(code: ErrorCode): Schema {
+function exampleOf(code: ErrorCode): Schema {
   const { status, meaning } = ERROR_CODES[code];
   return {
     summary: meaning,

@@ -108,6 +108,3 @@ function faulty(orgUuid: string, before: { position: number; hash: string }, lin
   const printed = printEvent(event);
   return purged || printed.event_id !== eventId || printed.created_at !== at || hashEvent(printed) !== payloadHash;
 }
-
-/** Verification of chains. */
-export type Verify = ReturnType<typeof createVerify>;

@@ -247,6 +247,3 @@ export function printHead(head: HeadRow | undefined): ExportSummary["head"] {
     at: head.at.toISOString(),
   };
 }
-
-/** Exports of the log. */
-export type Export = ReturnType<typeof createExport>;
