@@ -30,7 +30,7 @@ export interface Infrastructure {
   random: Random;
 }
 
-/** What a start tells. */
+/** What a start results in. */
 export interface Started {
   /** `http://host:port` it listens on; undefined for a worker. */
   address: string | undefined;

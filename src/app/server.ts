@@ -69,7 +69,7 @@ function consoleSettings(
   };
 }
 
-/** The bearer tokens that requests present: secrets are told by their form, anything else must be an access token. */
+/** The bearer tokens that requests present: secrets have a form of their own, anything else must be an access token. */
 function bearers({ credentials, serviceIdentities, sessions }: Domains): Pick<Authenticators, "bearer" | "recheck"> {
   const secrets = [credentials.authenticate.apiKeys, serviceIdentities.automationTokens];
   const secretOf = (token: string) => secrets.find((one) => one.accepts(token));

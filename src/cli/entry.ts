@@ -1,6 +1,6 @@
 import { CommandError } from "./output.ts";
 
-/** Bytes of standard input that are read at most: a key with white space around it is far shorter. */
+/** Characters of standard input that are read at most: a key with white space around it is far shorter. */
 const MAX_CHARS = 1024;
 
 /** What unseals a vault: a master key, or a share of one. */

@@ -1,7 +1,7 @@
-import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { StartError } from "../platform/start-error.ts";
 import type { Role } from "../app/app.ts";
+import { version } from "../app/version.ts";
 import { FAILED } from "../cli/output.ts";
 import type { VaultCall } from "../cli/vault.ts";
 import type { WorkloadAgentOptions } from "../cli/workload-agent/index.ts";
@@ -125,10 +125,4 @@ function readWorkloadAgent(more: string[], options: Options): Command {
 
 function isRole(text: string): text is (typeof RUN_ROLES)[number] {
   return (RUN_ROLES as readonly string[]).includes(text);
-}
-
-/** The program's version, from package.json. */
-export function version(): string {
-  const file = new URL("../../package.json", import.meta.url);
-  return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
 }

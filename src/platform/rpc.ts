@@ -8,7 +8,7 @@ import type { Caller } from "./caller.ts";
  */
 export type Precondition = (caller: Caller | undefined) => void | Promise<void>;
 
-/** A service of the contract and what is built of it; a missing rpc answers `unimplemented`. */
+/** A service of the contract with its implementation; an absent rpc returns `unimplemented`. */
 export interface ServiceRegistration<S extends DescService = DescService> {
   service: S;
   implementation: Partial<ServiceImpl<S>>;

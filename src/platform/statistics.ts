@@ -4,7 +4,7 @@ import { isPrintable, parseIsoTime } from "./iso-time.ts";
 
 /** Lengths of buckets, milliseconds. */
 const BUCKET_MS = { hour: 3_600_000, day: 86_400_000 };
-/** Maximum number of buckets of one answer: a month by the hour (decisions 17.3). */
+/** Maximum number of buckets of one response: a month by the hour (decisions 17.3). */
 const MAX_BUCKETS = 744;
 /** What is counted when the query names no start. */
 const DEFAULT_MS = 7 * BUCKET_MS.day;
