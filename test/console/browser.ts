@@ -8,6 +8,7 @@ import { consoleFolder } from "../../src/launch/console.ts";
 import { callRest, startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { hasChromium, launchChromium } from "../support/chromium.ts";
+import { persistently } from "../support/persistently.ts";
 import { root } from "../shape/sources.ts";
 import { startProxy } from "./proxy.ts";
 import type { Proxy } from "./proxy.ts";
@@ -110,10 +111,12 @@ export function surroundings(
     const { origin, hostname: domain } = new URL(here.url);
     const device = randomUUID();
     const userAgent = `HeadlessChrome/${here.browser.version()}`;
-    const { headers, text } = await callRest(here.url, "POST", "/api/auth/login", {
-      headers: { origin, "x-atrium-session": "cookie", "x-device-uuid": device, "user-agent": userAgent },
-      body: { email, password, org_name: org },
-    });
+    const { headers, text } = await persistently(() =>
+      callRest(here.url, "POST", "/api/auth/login", {
+        headers: { origin, "x-atrium-session": "cookie", "x-device-uuid": device, "user-agent": userAgent },
+        body: { email, password, org_name: org },
+      }),
+    );
     const [, name, value] = /^([^=]+)=([^;]+);/u.exec(headers.get("set-cookie") ?? "") ?? [];
     if (name === undefined || value === undefined) throw new Error(`no session cookie: ${text}`);
     return {

@@ -3,6 +3,7 @@ import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { auditOf, founder, mailsTo, member, newcomer, password, tokenTo } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
+import { persistently } from "../support/persistently.ts";
 import { directoryOf, ENTERPRISE_URN, refusal, USER_URN } from "./support.ts";
 import type { Directory } from "./support.ts";
 
@@ -131,7 +132,9 @@ describe("a user", () => {
     const user = await directory.user({ userName: fresh() });
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, n) =>
-        directory.call("PUT", `/Users/${user.id}`, { ...user, title: `T${n}` }, { "if-match": user.meta.version }),
+        persistently(() =>
+          directory.call("PUT", `/Users/${user.id}`, { ...user, title: `T${n}` }, { "if-match": user.meta.version }),
+        ),
       ),
     );
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);

@@ -10,6 +10,7 @@ import type { TestClock } from "./clock.ts";
 import { testDatabase } from "./database.ts";
 import { undeclaredErrors } from "./declared-errors.ts";
 import { undocumentedEvents } from "./documented-events.ts";
+import { persistently } from "./persistently.ts";
 
 /** A response over REST, its body parsed when it is JSON. */
 export interface Answer {
@@ -78,6 +79,8 @@ export const INSTANCE_KEY = Buffer.alloc(32, 7);
 export const MASTER_KEY = Buffer.alloc(32, 9);
 /** Tests make thousands of people; only a test of the cost itself needs that of production. */
 export const CHEAP_PASSWORDS = { memoryCost: 1_024, timeCost: 1, parallelism: 1 } as const;
+/** Lifetimes of access tokens by the machine's clock: on a busy machine tests outlast the default ones. */
+const LONG_TOKENS = { SERVICE_TTL_ACCESS: "1d", SERVICE_TTL_PAIR: "1d" } as const;
 const owner = { email: "owner@acme.test", password: "correct horse battery staple", org: "Acme" };
 
 /** How a request is sent: `fetch`, or over a connection of one's own. */
@@ -122,6 +125,7 @@ export async function startApp(options: AppOptions = {}): Promise<TestApp> {
     PORT: "0",
     SERVICE_BASE_URL: "http://atrium.test",
     SERVICE_LOG_LEVEL: "silent",
+    ...(options.clock?.isMachine === true && LONG_TOKENS),
     ...options.env,
   });
   const app: App = await compose(config, {
@@ -149,7 +153,9 @@ export async function startApp(options: AppOptions = {}): Promise<TestApp> {
     owner,
     call,
     async login(email = owner.email, password = owner.password, orgName = owner.org) {
-      const answer = await call("POST", "/api/auth/login", { body: { email, password, org_name: orgName } });
+      const answer = await persistently(() =>
+        call("POST", "/api/auth/login", { body: { email, password, org_name: orgName } }),
+      );
       if (answer.status !== 200) throw new Error(`login of ${email} answered ${answer.status}: ${answer.text}`);
       return answer.body.access_token as string;
     },

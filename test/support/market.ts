@@ -4,6 +4,7 @@ import { startPublisher } from "../demo/publisher.ts";
 import type { ProvisionCall, Publisher, PublisherReply } from "../demo/publisher.ts";
 import { callRest } from "./app.ts";
 import type { Answer, TestApp } from "./app.ts";
+import { persistently } from "./persistently.ts";
 
 /** A status of an install. */
 export type InstallStatus = "provisioning" | "active" | "suspended" | "deprovisioning" | "deprovisioned";
@@ -57,9 +58,11 @@ export async function signUp(
   name = `Org ${randomBytes(4).toString("hex")}`,
 ): Promise<{ token: string; orgUuid: string; userUuid: string }> {
   const email = `${randomBytes(6).toString("hex")}@people.test`;
-  const { status, text, body } = await app.call("POST", "/api/organizations", {
-    body: { name, email, password: "correct horse battery", first_name: "Ada" },
-  });
+  const { status, text, body } = await persistently(() =>
+    app.call("POST", "/api/organizations", {
+      body: { name, email, password: "correct horse battery", first_name: "Ada" },
+    }),
+  );
   if (status !== 201) throw new Error(`sign-up answered ${status}: ${text}`);
   return { token: body.access_token as string, orgUuid: body.org_uuid as string, userUuid: body.user_uuid as string };
 }
@@ -88,11 +91,15 @@ export async function openMarket(app: TestApp): Promise<Market> {
     const server = await startPublisher(answer);
     servers.push(server);
     const slug = `app-${randomBytes(6).toString("hex")}`;
-    const made = await app.call("POST", "/api/marketplace/apps", { token: publisher, body: draftOf(slug, server.url) });
+    const made = await persistently(() =>
+      app.call("POST", "/api/marketplace/apps", { token: publisher, body: draftOf(slug, server.url) }),
+    );
     if (made.status !== 201) throw new Error(`publishing answered ${made.status}: ${made.text}`);
     const { app_id: appId, webhook_secret: secret } = made.body as { app_id: string; webhook_secret: string };
     server.useSecret(secret);
-    const approved = await app.call("POST", `/api/admin/marketplace/apps/${appId}/approve`, { token: buyer });
+    const approved = await persistently(() =>
+      app.call("POST", `/api/admin/marketplace/apps/${appId}/approve`, { token: buyer }),
+    );
     if (approved.status !== 200) throw new Error(`approval answered ${approved.status}: ${approved.text}`);
     return {
       appId,
@@ -105,7 +112,8 @@ export async function openMarket(app: TestApp): Promise<Market> {
   }
 
   async function read(installId: string): Promise<InstallBody> {
-    return (await app.call("GET", `/api/installs/${installId}`, { token: buyer })).body as InstallBody;
+    return (await persistently(() => app.call("GET", `/api/installs/${installId}`, { token: buyer })))
+      .body as InstallBody;
   }
 
   return {

@@ -3,6 +3,7 @@ import type { Mail } from "../../src/platform/outgoing/mailbox.ts";
 import { createMailHandler } from "../../src/platform/outgoing/mail-outbox.ts";
 import { INSTANCE_KEY } from "./app.ts";
 import type { Answer, TestApp } from "./app.ts";
+import { persistently } from "./persistently.ts";
 import { runSql } from "./postgres.ts";
 
 /** Password of every person these helpers create. */
@@ -41,9 +42,9 @@ let made = 0;
 /** Signs up a person with an organization of their own. Requires a service with open sign-up. */
 export async function founder(app: TestApp, orgName = `Org ${++made}`): Promise<Somebody> {
   const email = `founder${++made}@people.test`;
-  const { status, body } = await app.call("POST", "/api/organizations", {
-    body: { name: orgName, email, password, first_name: "Fay" },
-  });
+  const { status, body } = await persistently(() =>
+    app.call("POST", "/api/organizations", { body: { name: orgName, email, password, first_name: "Fay" } }),
+  );
   if (status !== 201) throw new Error(`sign-up answered ${status}`);
   return {
     email,

@@ -4,6 +4,7 @@ import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { auditOf, founder } from "../support/people.ts";
 import { openMarket } from "../support/market.ts";
+import { persistently } from "../support/persistently.ts";
 import { temporalServer } from "../support/temporal.ts";
 import { startReceiver } from "./receiver.ts";
 import type { Receiver } from "./receiver.ts";
@@ -102,7 +103,8 @@ test("fifty endpoints that never respond delay neither one that does nor an inst
     role: "all",
     temporal: await temporalServer(),
     clock: systemClock,
-    env: { SERVICE_WEBHOOK_SCHEDULE: "0s,100ms,100ms", SERVICE_WEBHOOK_TIMEOUT: "60s" },
+    // Longer than anything below is waited for: what waits for a dead endpoint does not arrive.
+    env: { SERVICE_WEBHOOK_SCHEDULE: "0s,100ms,100ms", SERVICE_WEBHOOK_TIMEOUT: "4m" },
   });
   const token = await lively.login();
   const register = async (answer: Parameters<typeof startReceiver>[0]) => {
@@ -114,17 +116,16 @@ test("fifty endpoints that never respond delay neither one that does nor an inst
     });
     return { receiver, webhookId: made.body.webhook_id as string };
   };
-  const tell = (webhookId: string) => lively.call("POST", `/api/v2/webhooks/${webhookId}/test`, { token });
+  const tell = (webhookId: string) =>
+    persistently(() => lively.call("POST", `/api/v2/webhooks/${webhookId}/test`, { token }));
   const dead = await Promise.all(Array.from({ length: 50 }, () => register(() => "hang")));
   await Promise.all(dead.flatMap(({ webhookId }) => Array.from({ length: 5 }, () => tell(webhookId))));
   const good = await register(() => 200);
   const market = await openMarket(lively);
   const offer = await market.offer(() => ({ status: 200 }));
-  const begun = performance.now();
   await Promise.all(Array.from({ length: 50 }, () => tell(good.webhookId)));
   await good.receiver.waitFor(50);
   await market.until((await offer.install()).body.install_id as string, "active");
-  expect(performance.now() - begun).toBeLessThan(400_000);
   expect(Math.max(...dead.map(({ receiver }) => receiver.got.length))).toBeLessThanOrEqual(2);
   await Promise.all(dead.map(({ webhookId }) => lively.call("DELETE", `/api/v2/webhooks/${webhookId}`, { token })));
   await market.close();
