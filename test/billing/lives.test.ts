@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { founder } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
+import { randomOf } from "../support/random-of.ts";
 import { billingWorld, checkedOut, lifeAt, START, stripeEvent } from "./support.ts";
 import type { BillingWorld } from "./support.ts";
 
@@ -33,17 +34,6 @@ function eventsOf(kind: number, session: string): { id: string; type: string }[]
   ];
 }
 
-/** Numbers below a limit, the same for each seed (mulberry32). */
-function numbers(seed: number): (below: number) => number {
-  let state = seed + 1;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
-}
-
 /** All of them in a random order, and up to as many again anywhere between. */
 function disorder<T>(all: readonly T[], next: (below: number) => number): T[] {
   const order: T[] = [];
@@ -62,7 +52,7 @@ interface Purchase {
 async function live(buyer: Somebody, kind: number, seed?: number): Promise<Purchase> {
   const { quoteId, session } = await checkedOut(world, buyer.token, "stripe");
   const inOrder = eventsOf(kind, session);
-  const events = seed === undefined ? inOrder : disorder(inOrder, numbers(seed));
+  const events = seed === undefined ? inOrder : disorder(inOrder, randomOf(seed + 1).below);
   for (const event of events)
     expect(await stripeEvent(world.app, event)).toMatchObject({ status: 200, body: { received: true } });
   return { quoteId, delivered: events.map(({ type }) => type) };

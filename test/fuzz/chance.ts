@@ -1,7 +1,7 @@
+import { randomOf } from "../support/random-of.ts";
+
 /** Repeatable random numbers: the same seed gives the same requests. */
 export interface Chance {
-  /** A number from 0 (inclusive) to 1. */
-  next(): number;
   /** An integer from 0 to `below` - 1. */
   below(below: number): number;
   /** True in this share of cases. */
@@ -9,21 +9,10 @@ export interface Chance {
   pick<T>(from: readonly T[]): T;
 }
 
-/** Mulberry32: small, fast, and good enough for test input. */
+/** The numbers of a seed. */
 export function chance(seed: number): Chance {
-  let state = seed >>> 0;
-  const next = (): number => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-  return {
-    next,
-    below: (below) => Math.floor(next() * below),
-    sometimes: (share) => next() < share,
-    pick: (from) => from[Math.floor(next() * from.length)] as (typeof from)[number],
-  };
+  const { below, pick, chance: sometimes } = randomOf(seed);
+  return { below, pick, sometimes };
 }
 
 /** The same source without rare cases: what is rare does not happen, and what is usual always does. */

@@ -4,6 +4,9 @@ import { startApp } from "../support/app.ts";
 import type { Answer, TestApp } from "../support/app.ts";
 import { openMarket } from "../support/market.ts";
 import type { Market, Offer } from "../support/market.ts";
+import { persistently } from "../support/persistently.ts";
+import { randomOf } from "../support/random-of.ts";
+import type { Random } from "../support/random-of.ts";
 import { temporalServer } from "../support/temporal.ts";
 import { NOTICE_ATTEMPTS, act, deeds, requested } from "./model.ts";
 import type { Deed, Model, Plan } from "./model.ts";
@@ -20,7 +23,7 @@ beforeAll(async () => {
     role: "all",
     temporal: await temporalServer(),
     clock: systemClock,
-    env: { SERVICE_WEBHOOK_SCHEDULE: "0s,20ms,20ms" },
+    env: { SERVICE_WEBHOOK_SCHEDULE: "0s,20ms,20ms", SERVICE_WEBHOOK_TIMEOUT: "150s" },
   });
   market = await openMarket(app);
 });
@@ -28,17 +31,6 @@ afterAll(async () => {
   await market.close();
   await app.close();
 });
-
-/** Random numbers from 0 to 1 that a seed decides (mulberry32). */
-function chances(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
 
 const settling = {
   provision: [200, 200, 201, 202, 202, 410, 422],
@@ -52,32 +44,33 @@ const passing = {
 } as const;
 
 /** Some answers that settle nothing, then one that does; or, for a notice, none at all that does. */
-function planFor(kind: keyof typeof settling, chance: () => number): Plan {
-  const pick = (from: readonly number[]): number => from[Math.floor(chance() * from.length)] ?? 500;
-  const failures = Array.from({ length: Math.floor(chance() * (NOTICE_ATTEMPTS + 1)) }, () => pick(passing[kind]));
+function planFor(kind: keyof typeof settling, { below, pick }: Random): Plan {
+  const failures = Array.from({ length: below(NOTICE_ATTEMPTS + 1) }, () => pick(passing[kind]));
   return kind === "notice" && failures.length === NOTICE_ATTEMPTS ? failures : [...failures, pick(settling[kind])];
 }
 
-async function does(deed: Deed, offer: Offer, installId: string): Promise<Answer> {
-  if (deed === "give back") return app.call("DELETE", `/api/installs/${installId}`, { token: market.buyer });
-  if (deed === "suspend" || deed === "resume")
-    return app.call("POST", appPath(offer.appId, `/installs/${installId}/${deed}`), {
-      token: market.publisher,
-      body: {},
-    });
-  return offer.report(installId, { status: deed.replace("report ", "") });
+function does(deed: Deed, offer: Offer, installId: string): Promise<Answer> {
+  return persistently(() => {
+    if (deed === "give back") return app.call("DELETE", `/api/installs/${installId}`, { token: market.buyer });
+    if (deed === "suspend" || deed === "resume")
+      return app.call("POST", appPath(offer.appId, `/installs/${installId}/${deed}`), {
+        token: market.publisher,
+        body: {},
+      });
+    return offer.report(installId, { status: deed.replace("report ", "") });
+  });
 }
 
 /**
  * One life: an install, some deeds, each after everything before has settled; the service must be where the model is.
  */
 async function live(nth: number): Promise<void> {
-  const chance = chances(SEED + nth);
+  const random = randomOf(SEED + nth);
   const story: string[] = [];
-  let plan = planFor("provision", chance);
+  let plan = planFor("provision", random);
   let left = [...plan];
   const offer = await market.offer(() => ({ status: left.shift() ?? 599 }));
-  const installId = must(await offer.install()).install_id as string;
+  const installId = must(await persistently(offer.install)).install_id as string;
   const model = requested(plan);
   story.push(`install answered ${plan.join()}`);
 
@@ -96,8 +89,8 @@ async function live(nth: number): Promise<void> {
   };
   await agrees();
   for (let step = 0; step < 6; step++) {
-    const deed = deeds[Math.floor(chance() * deeds.length)] ?? "give back";
-    plan = planFor(deed === "give back" ? "deprovision" : "notice", chance);
+    const deed = random.pick(deeds);
+    plan = planFor(deed === "give back" ? "deprovision" : "notice", random);
     left = [...plan];
     story.push(`${deed} answered ${plan.join()}`);
     const expected = act(model, deed, plan);
@@ -141,16 +134,15 @@ const stateAfter: Readonly<Record<string, string>> = {
 
 it("under parallel changes the timeline is a valid path through the states, with one step for each successful response", async () => {
   const race = async (nth: number): Promise<void> => {
-    const chance = chances(SEED * 31 + nth);
-    const pick = (from: readonly number[]): number => from[Math.floor(chance() * from.length)] ?? 500;
+    const { next, pick } = randomOf(SEED * 31 + nth);
     const offer = await market.offer(({ type }) => ({
       status: type === "install.provisioning" ? pick([200, 202, 422, 500, 500]) : pick([200, 202, 500, 500]),
     }));
-    const installId = must(await offer.install()).install_id as string;
+    const installId = must(await persistently(offer.install)).install_id as string;
     const done = await Promise.all(
       Array.from({ length: 16 }, async () => {
-        const deed = deeds[Math.floor(chance() * deeds.length)] ?? "suspend";
-        await new Promise((resolve) => setTimeout(resolve, chance() * 250));
+        const deed = pick(deeds);
+        await new Promise((resolve) => setTimeout(resolve, next() * 250));
         return { deed, status: (await does(deed, offer, installId)).status };
       }),
     );

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSecondFactorLogin } from "../../src/domains/login/second-factor.ts";
 import { info, openIdentity } from "../support/identity.ts";
 import type { Identity } from "../support/identity.ts";
+import { randomOf } from "../support/random-of.ts";
 import { codeAt, ending, endings, enrolled, wrongCode } from "./support.ts";
 import type { Enrolled } from "./support.ts";
 
@@ -45,17 +46,6 @@ const secondModel = () =>
     (failures) => (failures < 10 ? 0 : Math.min(2_000 * 2 ** (failures - 10), 300_000)),
     false,
   );
-
-/** A generator of our own, so that a failing run can be repeated (mulberry32). */
-function seeded(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below);
-  };
-}
 
 /** The calls that count failures of a person, on either instance. */
 function calls(person: Enrolled, factorId: number, issued: { totp: string; password: string; magic_link: string }) {
@@ -112,7 +102,7 @@ describe("the failure budgets", () => {
   it.each([1, 2, 3, 4])(
     "failure counts behave as the model under random attempts on two instances (seed %i)",
     async (seed) => {
-      const pick = seeded(seed);
+      const { below: pick } = randomOf(seed);
       const { person, issued, wrongStepUp, wrongSecond } = await prepared();
       const [stepUp, second] = [stepUpModel(), secondModel()];
       const { clock } = identity;

@@ -3,7 +3,8 @@ import { X509Certificate } from "node:crypto";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { founder, outcome } from "../support/people.ts";
-import { chance, mutate } from "../support/mutations.ts";
+import { mutate } from "../support/mutations.ts";
+import { randomOf } from "../support/random-of.ts";
 import { openWorkbench } from "../support/openssl.ts";
 import type { Workbench } from "../support/openssl.ts";
 import { authorityOf, fieldsOf } from "./support.ts";
@@ -112,7 +113,7 @@ test("of 5,000 mutated requests each returns 201 or 400 for its field, and most 
     const csr = await request(newkey, "-addext", "subjectAltName=DNS:a.example");
     originals.push(Buffer.from(csr.replaceAll(/-----[^-]+-----|\s/gu, ""), "base64"));
   }
-  const next = chance(4_711);
+  const { below: next } = randomOf(4_711);
   const seen = { "201": 0, csr: 0 };
   const send = async (): Promise<void> => {
     const original = originals[next(originals.length)] ?? Buffer.alloc(0);

@@ -30,7 +30,7 @@ export function isLive(family: Family, now: number): boolean {
 }
 
 /** One refresh with token `n`: what it gives and what the family is then. */
-export function refresh(family: Family, n: number, now: number): [Family, Outcome] {
+function refresh(family: Family, n: number, now: number): [Family, Outcome] {
   const token = family.tokens[n];
   if (token === undefined || !isLive(family, now)) return [family, "refused"];
   if (token.used === undefined) {
@@ -62,15 +62,4 @@ export function explain(
     if (found !== undefined) return found;
   }
   return undefined;
-}
-
-/** Numbers that look like chance and are the same for a seed (mulberry32). */
-export function chanceOf(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296) * below);
-  };
 }

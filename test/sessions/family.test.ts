@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { ServiceError } from "../../src/platform/errors.ts";
 import { openIdentity } from "../support/identity.ts";
 import type { Identity } from "../support/identity.ts";
-import { chanceOf, explain, isLive, lifetimes, opened } from "./family-model.ts";
+import { randomOf } from "../support/random-of.ts";
+import { explain, isLive, lifetimes, opened } from "./family-model.ts";
 import type { Family, Outcome } from "./family-model.ts";
 
 const families = Number(process.env["ATRIUM_FAMILIES"] ?? 25);
@@ -85,7 +86,7 @@ it(`${families} refresh families under random interleavings on two instances beh
   const first = Number(process.env["ATRIUM_SEED"] ?? 1);
   let [accepted, ended] = [0, 0];
   for (let seed = first; seed < first + families; seed++) {
-    const chance = chanceOf(seed);
+    const { below: chance } = randomOf(seed);
     const now = identity.clock.now();
     const pair = await identity.loginOwner();
     const run: Run = {
