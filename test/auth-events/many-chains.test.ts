@@ -34,10 +34,10 @@ it("more chains than a run links, which stay pending, do not keep those behind t
     (await sql("select 1 from audit_pending where org_key = any($1)", [orgs])).length;
   const { chain, close } = await composeAuditChain(app.databaseUrl, app.clock);
   chain.linker.poller.start();
-  await expect.poll(() => pending([by.org]), { timeout: 20_000 }).toBe(0);
+  await expect.poll(() => pending([by.org])).toBe(0);
   expect(await pending(first)).toBe(401);
   await sql("drop trigger refused on audit_links");
-  await expect.poll(() => pending(first), { timeout: 20_000 }).toBe(0);
+  await expect.poll(() => pending(first)).toBe(0);
   await chain.linker.poller.drain(10_000);
   await close();
 });

@@ -17,8 +17,6 @@ import { runProgram } from "../support/program.ts";
 import type { ProgramRun } from "../support/program.ts";
 import { runCommand } from "./run-command.ts";
 
-vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
-
 const folder = mkdtempSync(join(tmpdir(), "atrium-agent-"));
 const at = (name: string): string => join(folder, name);
 const required = { "workload.spiffe.io": "true" };
@@ -91,7 +89,7 @@ async function agentHere(socket: string) {
   };
   const options = { server, caFile: at("ca.pem"), socket: at(socket), tokenFile: at("token") };
   const done = runWorkloadAgent(options, terminal, stop.signal, { now: app.clock.now, pollMs: 100 });
-  await vi.waitFor(() => expect(lines.join("\n")).toContain("is valid until"), 30_000);
+  await vi.waitFor(() => expect(lines.join("\n")).toContain("is valid until"), 120_000);
   return {
     lines,
     async stop() {
@@ -166,7 +164,7 @@ it("the agent renews at half of the lifetime with the SVID it has, and after a r
   const { svid_id: svidId } = (await list()).body.data[0];
   const revoked = await app.call("DELETE", `/api/auth/spiffe/svids/${svidId}`, { token: owner.token });
   expect(revoked.status).toBe(204);
-  await vi.waitFor(() => expect(agent.lines.join("\n")).toContain("The service refused the SVID"), 30_000);
+  await vi.waitFor(() => expect(agent.lines.join("\n")).toContain("The service refused the SVID"), 120_000);
   await next();
   await agent.stop();
 });

@@ -12,8 +12,6 @@ import type { TestApp } from "../support/app.ts";
 import { runProgram } from "../support/program.ts";
 import type { ProgramRun } from "../support/program.ts";
 
-vi.setConfig({ testTimeout: 300_000, hookTimeout: 600_000 });
-
 const folder = mkdtempSync(join(tmpdir(), "atrium-go-"));
 const at = (name: string): string => join(folder, name);
 const example = join(import.meta.dirname, "../../examples/workload-go");
@@ -71,7 +69,7 @@ it.skipIf(reason !== undefined)(
     try {
       let said = "";
       one.stdout.setEncoding("utf8").on("data", (part: string) => (said += part));
-      await vi.waitFor(() => expect(said).toMatch(/listening \S+\n/u), 30_000);
+      await vi.waitFor(() => expect(said).toMatch(/listening \S+\n/u), 120_000);
       const peer = /listening (\S+)/u.exec(said)?.[1] ?? "";
       const api = `${app.mutualTls?.address ?? ""}/api/auth/me`;
       const calls = ["-call", `https://${peer}/`, "-peer", id, "-api", api, "-api-ca", at("ca.pem")];

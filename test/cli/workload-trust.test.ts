@@ -71,7 +71,7 @@ it("the agent says that --ca-file does not verify the service", async () => {
     stop.signal,
     { pollMs: 50 },
   );
-  await vi.waitFor(() => expect(lines[1]).toBeDefined(), 30_000);
+  await vi.waitFor(() => expect(lines[1]).toBeDefined(), 120_000);
   stop.abort();
   await done;
   expect(lines[1]).toBe("The service cannot be asked: the file of --ca-file does not verify its certificate");

@@ -4,7 +4,7 @@ import { member, password } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 import { describeInBrowser, rowButton, surroundings } from "./browser.ts";
 
-describeInBrowser("pages of people and powers", { timeout: 400_000 }, () => {
+describeInBrowser("pages of people and powers", () => {
   const here = surroundings({}, "serve");
 
   const at = (path: string): Promise<Page> => here.at(path);

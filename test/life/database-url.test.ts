@@ -1,11 +1,9 @@
 import pg from "pg";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../support/database.ts";
 import type { TestDatabase } from "../support/database.ts";
 import { freePort } from "../support/postgres.ts";
 import { runProgram, testFolder } from "../support/program.ts";
-
-vi.setConfig({ testTimeout: 300_000 });
 
 const folder = testFolder();
 let home: TestDatabase;

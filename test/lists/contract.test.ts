@@ -1,5 +1,5 @@
 import { getOption } from "@bufbuild/protobuf";
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { access, RateClass, rules } from "../../gen/atrium/options/v1/options_pb.ts";
 import type { Answer, TestApp } from "../support/app.ts";
 import { outcome } from "../support/people.ts";
@@ -8,8 +8,6 @@ import { platformAdmin, populate, publishApp, signIn, startMatrixApp } from "../
 import type { Side } from "../matrix/world.ts";
 import { bindings } from "../shape/contract-routes.ts";
 import type { Binding } from "../shape/contract-routes.ts";
-
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 });
 
 let app: TestApp;
 let side: Side;

@@ -1,11 +1,9 @@
 import { availableParallelism } from "node:os";
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 
 // Many passwords are hashed.
-vi.setConfig({ testTimeout: 600_000 });
-
 let app: TestApp;
 beforeAll(async () => {
   // At the cost of production: the flood must not be over before the others come.

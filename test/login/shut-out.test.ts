@@ -1,11 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { Answer, TestApp } from "../support/app.ts";
 import { mailsTo, outcome } from "../support/people.ts";
 
 // Hundreds of passwords are hashed.
-vi.setConfig({ testTimeout: 600_000 });
-
 let app: TestApp;
 let second: TestApp;
 beforeAll(async () => {

@@ -222,4 +222,4 @@ it("a webhook secret that was rotated by an app id in upper case signs what the 
   const { install_id: installId } = must(await offer.install());
   await market.until(installId as string, "active");
   expect(offer.server.forged).toBe(0);
-}, 150_000);
+});

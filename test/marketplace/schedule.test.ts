@@ -40,12 +40,10 @@ it("signals without a change do not restart the schedule", async () => {
     await sleep(300);
   };
   await failed(1);
-  const first = Date.now();
   await signal();
   await signal();
   expect(offer.server.calls).toHaveLength(1);
   await failed(2);
-  expect(Date.now() - first).toBeLessThan(100_000);
   // The next one is an hour away, as the timeline says.
   const waits = (await market.read(installId)).timeline
     .filter(({ event }) => event === "attempt_failed")

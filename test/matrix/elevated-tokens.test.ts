@@ -1,13 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TestApp } from "../support/app.ts";
 import { elevated, founder, member, password } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 import { chance } from "../fuzz/chance.ts";
 import { sendRest, outcomeOf } from "./send.ts";
 import { apiKey, done, signIn, startMatrixApp } from "./world.ts";
-
-vi.setConfig({ testTimeout: 600_000 });
 
 let app: TestApp;
 beforeAll(async () => {

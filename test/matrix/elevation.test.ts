@@ -3,7 +3,7 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import type { Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
 import { target } from "../mtls/client.ts";
 import type { Presented } from "../mtls/client.ts";
@@ -16,8 +16,6 @@ import { guardedRoutes, expectedOutcome } from "./rules.ts";
 import type { Guarded } from "./rules.ts";
 import { forAll, sendRest, outcomeOf } from "./send.ts";
 import { startMatrixApp } from "./world.ts";
-
-vi.setConfig({ testTimeout: 600_000 });
 
 let app: TestApp;
 let callers: Callers;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TestApp } from "../support/app.ts";
 import { createCallers } from "./callers.ts";
 import type { Callers, Role } from "./callers.ts";
@@ -9,7 +9,6 @@ import { BROKEN, forAll, sendConnect, sendRest, outcomeOf } from "./send.ts";
 import type { Seen } from "./send.ts";
 import { startMatrixApp } from "./world.ts";
 
-vi.setConfig({ testTimeout: 600_000 });
 const routes = guardedRoutes();
 const CHALLENGE = /^Bearer .*error="insufficient_user_authentication".*max_age=900/u;
 

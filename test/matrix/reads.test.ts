@@ -1,6 +1,6 @@
 import type { DescField } from "@bufbuild/protobuf";
 import { ScalarType, getOption } from "@bufbuild/protobuf";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { RateClass, access, rules } from "../../gen/atrium/options/v1/options_pb.ts";
 import { callRest } from "../support/app.ts";
 import type { Answer, TestApp } from "../support/app.ts";
@@ -13,7 +13,6 @@ import { sendConnect, outcomeOf } from "./send.ts";
 import { platformAdmin, populate, publishApp, signIn, startMatrixApp } from "./world.ts";
 import type { Side } from "./world.ts";
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 const built = new Set(
   rpcStates()
     .filter((state) => state.built)

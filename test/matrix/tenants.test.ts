@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { callRest } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { runSql } from "../support/postgres.ts";
@@ -12,8 +12,6 @@ import { bySvid, workload } from "./workloads.ts";
 import { platformAdmin, populate, publishApp, signIn, startMatrixApp } from "./world.ts";
 import type { Ids, Side } from "./world.ts";
 import { founder } from "../support/people.ts";
-
-vi.setConfig({ testTimeout: 600_000 });
 
 let app: TestApp;
 let a: Side;

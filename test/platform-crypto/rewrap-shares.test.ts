@@ -1,13 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { runCommand } from "../cli/run-command.ts";
 import { INSTANCE_KEY, MASTER_KEY, startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { founder, outcome } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 import { sealOf, secretsOf } from "../vault/support.ts";
-
-vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
 const masterKey = randomBytes(32);
 let app: TestApp;

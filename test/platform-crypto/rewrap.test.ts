@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { SEALED_COLUMNS } from "../../src/app/rewrap.ts";
 import { createSealer } from "../../src/platform/crypto/sealed.ts";
 import { pageOfBoxes } from "../../src/platform/crypto/rewrap-store.ts";
@@ -21,8 +21,6 @@ import type { Somebody } from "../support/people.ts";
 import { runSql } from "../support/postgres.ts";
 import { NODE_COMPILE_CACHE } from "../support/program.ts";
 import { secretsOf } from "../vault/support.ts";
-
-vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
 /** Rows enough for many batches. */
 const TOKENS = 20_000;

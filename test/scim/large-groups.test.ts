@@ -47,7 +47,7 @@ beforeAll(async () => {
      where g.org_uuid = $1 and g.display_name like 'l%' on conflict do nothing`,
     [owner.org],
   );
-}, 300_000);
+});
 afterAll(() => app.close());
 
 const list = async (query: string): Promise<Page> => {

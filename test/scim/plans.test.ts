@@ -38,7 +38,7 @@ beforeAll(async () => {
   );
   await sql("alter table memberships enable trigger user");
   await sql("analyze scim_users");
-}, 600_000);
+});
 afterAll(() => app.close());
 
 /** The plan of a page of users. */

@@ -170,7 +170,7 @@ describe("HTTP/2", () => {
       await new Promise((resolve) => stream.once("data", resolve));
       link.deafen();
       expect(places.size).toBe(1);
-      await expect.poll(() => places.size, { timeout: 20_000 }).toBe(0);
+      await expect.poll(() => places.size).toBe(0);
     }, `http://127.0.0.1:${link.port}`);
     await link.close();
     await watched.close();

@@ -48,7 +48,7 @@ test("a rotation keeps the algorithm of a key that became active while its own w
   const { status, body } = await rotation;
   expect(status).toBe(200);
   expect(await algorithmOf(body.new_key_id as string)).toBe(await algorithmOf(body.previous_key_id as string));
-}, 120_000);
+});
 
 test("a rotation is refused while another one is under way, without generating a key", async () => {
   const { create, rotate } = await keysOfNew();
@@ -56,11 +56,11 @@ test("a rotation is refused while another one is under way, without generating a
   expect((await create("rsa4096")).status).toBe(201);
   const refused = async () => expect(outcome(await rotate())).toBe("422 rotation_in_progress");
   expect(await tenRefusedFirst(refused)).toBe(true);
-}, 120_000);
+});
 
 test("a key beyond the tenth is refused without being generated", async () => {
   const { create } = await keysOfNew();
   for (let made = 1; made < 10; made++) expect((await create("ed25519")).status).toBe(201);
   const refused = async () => expect(outcome(await create("rsa4096"))).toBe("409 conflict");
   expect(await tenRefusedFirst(refused)).toBe(true);
-}, 120_000);
+});
