@@ -5,7 +5,10 @@ import { joinSockets } from "./join-sockets.ts";
 /** A TCP proxy to PostgreSQL that loses an answer: the statement takes effect, and its connection ends. */
 export interface LosingLink {
   port: number;
-  /** Loses the answer to the next statement whose name or text contains `part`; resolves when it has. */
+  /**
+   * Loses the answer to the next statement whose name or text contains `part`, or to the COMMIT of its transaction;
+   * resolves when it has.
+   */
   lose(part: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -30,8 +33,7 @@ export async function losingLink(target: { host: string; port: number }): Promis
       far.write(bytes);
     });
     far.on("data", (bytes) => {
-      if (lost === undefined) return void near.write(bytes);
-      if (!bytes.includes(READY)) return;
+      if (lost === undefined || !bytes.includes(READY)) return void near.write(bytes);
       near.resetAndDestroy();
       lost();
     });

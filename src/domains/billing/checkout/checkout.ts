@@ -153,6 +153,30 @@ export function createCheckout(
     }
   }
 
+  /**
+   * Claims the checkout of a quote; undefined when another request holds it. A claim whose commit got no answer may
+   * have taken effect: it is freed, so that a repetition does not wait for its end.
+   */
+  async function claimOf(
+    caller: Caller,
+    wanting: Omit<Claim, "at">,
+    endedSession: string | null,
+  ): Promise<Claim | undefined> {
+    const times = { now: databaseTime(clock), claimMs: CLAIM_MS };
+    let claim: Claim | undefined;
+    try {
+      await database.transaction(
+        async (tx) => (claim = await store.claimCheckout(tx, wanting, callerOrg(caller), times, endedSession)),
+        // The answer to an Idempotency-Key belongs to the transaction that stores the session, not to this one.
+        { ...caller, effect: undefined },
+      );
+      return claim;
+    } catch (error) {
+      if (claim !== undefined) await store.freeClaim(database, claim).catch(() => undefined);
+      throw error;
+    }
+  }
+
   return {
     /**
      * Opens a checkout at a provider; the same quote gives the same session, however many ask at once, until it ends.
@@ -184,12 +208,7 @@ export function createCheckout(
         // Those who wait for the session below wait for the provider alone, not for its SDK to load.
         await providers.get(provider);
         const wanting = { quoteId: wish.quoteId, provider, expiresAt: sessionEnd(quote, provider) };
-        const times = { now: databaseTime(clock), claimMs: CLAIM_MS };
-        // The answer to an Idempotency-Key belongs to the transaction that stores the session, not to this one.
-        const claim = await database.transaction(
-          (tx) => store.claimCheckout(tx, wanting, orgUuid, times, quote.sessionId),
-          { ...context.caller, effect: undefined },
-        );
+        const claim = await claimOf(context.caller, wanting, quote.sessionId);
         if (claim === undefined) {
           await new Promise((resolve) => setTimeout(resolve, WAIT_MS));
           continue;
