@@ -1,6 +1,6 @@
 import type { CallerContext } from "../../../platform/context.ts";
 import { createRequestContext } from "../../../platform/context.ts";
-import { mapFailure } from "../../../platform/db/failure.ts";
+import { isAway, mapFailure } from "../../../platform/db/failure.ts";
 import { errors, ServiceError } from "../../../platform/errors.ts";
 import { scimErrorBody } from "../../../platform/scim-error.ts";
 import type { ScimDeps } from "../deps.ts";
@@ -33,6 +33,9 @@ interface Written {
   id: string;
   version?: string;
 }
+
+/** Failures in a row for want of the database after which a request ends: one may be a single lost connection. */
+const MAX_ABSENCES = 2;
 
 /** Bulk requests: each operation succeeds or fails by itself, as if alone (decisions 8.10). */
 export function createBulk({ database, log }: ScimDeps, users: Users, groups: Groups) {
@@ -68,6 +71,7 @@ export function createBulk({ database, log }: ScimDeps, users: Users, groups: Gr
    * Carries out the operations of a bulk request; their outcomes, in the order of the request.
    * @throws {invalidSyntax} when the body has not the structure of a bulk request
    * @throws {tooMany} when it has more than 1,000 operations
+   * @throws {unavailable} when no operation took effect because the database is away
    */
   return async function bulk(
     { caller, info, signal }: CallerContext,
@@ -81,6 +85,17 @@ export function createBulk({ database, log }: ScimDeps, users: Users, groups: Gr
     const ids = new Map<string, string>();
     const claimed = new Set<string>();
     let failed = 0;
+    /** Failures in a row, and failed operations, for want of the database. */
+    let [absences, lost] = [0, 0];
+    /** The last of these failures. */
+    let away: ServiceError | undefined;
+    /** Why the operations that are left fail untried: each would wait for the database. */
+    const ended = (): ServiceError | undefined => (absences < MAX_ABSENCES ? undefined : away);
+
+    function noteAbsence(error: unknown): void {
+      absences = isAway(error) ? absences + 1 : 0;
+      if (absences > 0) away = error as ServiceError;
+    }
 
     function idOf(bulkId: string): string {
       const id = ids.get(bulkId);
@@ -94,6 +109,8 @@ export function createBulk({ database, log }: ScimDeps, users: Users, groups: Gr
     function fail(step: Step, reason: unknown): void {
       failed += 1;
       const error = errorOf(reason);
+      noteAbsence(error);
+      if (absences > 0) lost += 1;
       const location =
         step.id === undefined || step.references.has(step.id.slice(7)) ? undefined : urlOf(step, step.id);
       outcomes.set(step, {
@@ -112,6 +129,7 @@ export function createBulk({ database, log }: ScimDeps, users: Users, groups: Gr
     }
 
     function succeed(step: Step, { id, version }: Written): void {
+      absences = 0;
       if (step.defines !== undefined) ids.set(step.defines, id);
       const status = step.method === "POST" ? "201" : step.method === "DELETE" ? "204" : "200";
       outcomes.set(step, {
@@ -124,6 +142,8 @@ export function createBulk({ database, log }: ScimDeps, users: Users, groups: Gr
 
     async function write(step: Step): Promise<void> {
       try {
+        const reason = ended();
+        if (reason !== undefined) throw reason;
         if (step.fault !== undefined) throw scimErrors.invalidSyntax(step.fault);
         const data = resolvedMembers(step.data ?? {}, idOf);
         const id = resolvedText(step.id ?? "", idOf);
@@ -153,13 +173,14 @@ export function createBulk({ database, log }: ScimDeps, users: Users, groups: Gr
     }
 
     async function created(steps: readonly Step[]): Promise<readonly (UserRow | undefined)[]> {
-      if (steps.length < 2) return [];
+      if (steps.length < 2 || ended() !== undefined) return [];
       try {
         return await users.createTogether(
           context,
           steps.map(({ data }) => data ?? {}),
         );
-      } catch {
+      } catch (error) {
+        noteAbsence(mapFailure(error));
         // Each of them meets the error again, alone.
         return [];
       }
@@ -175,6 +196,7 @@ export function createBulk({ database, log }: ScimDeps, users: Users, groups: Gr
         return failOnErrors !== undefined && failed >= failOnErrors;
       },
     });
+    if (away !== undefined && failed === outcomes.size && (ended() !== undefined || lost === failed)) throw away;
     return steps.flatMap((step) => outcomes.get(step) ?? []);
   };
 }
