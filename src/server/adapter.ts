@@ -110,7 +110,7 @@ function writeHead(
   const headers = nodeHeaders(from.header);
   for (const name in extra) headers[name] ??= extra[name] as string;
   if (length !== undefined && from.trailer === undefined) headers["content-length"] ??= String(length);
-  (to as ServerResponse).writeHead(from.status, headers);
+  to.writeHead(from.status, headers);
 }
 
 function addTrailers(from: UniversalServerResponse, to: NodeResponse): void {
@@ -138,7 +138,7 @@ async function writePieces(to: NodeResponse, chunk: Uint8Array): Promise<void> {
 /** Writes a chunk and waits while the client reads more slowly; rejects when it has disconnected. */
 function write(to: NodeResponse, chunk: string | Uint8Array): Promise<void> | undefined {
   if (to.destroyed || to.writableEnded) throw new ConnectError("the client is gone", Code.Canceled);
-  if ((to as ServerResponse).write(chunk)) return undefined;
+  if (to.write(chunk)) return undefined;
   return new Promise((resolve, reject) => {
     const done = (): void => {
       to.off("drain", done);

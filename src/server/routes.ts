@@ -1,4 +1,3 @@
-import type { ServerResponse } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import { errors, ServiceError } from "../platform/errors.ts";
@@ -90,7 +89,7 @@ export function createRoutes(
     const page = table.extra?.(request, response);
     if (page === true) return;
     if (page === "other_method" && request.method === "OPTIONS")
-      return void (response as ServerResponse).writeHead(204, PAGE_METHODS).end();
+      return void response.writeHead(204, PAGE_METHODS).end();
     call.protocol = protocolOf(call.header("content-type") ?? "");
     if (callsProcedure(url, call)) refuseProcedure(call, response, table, {});
     else if (page === "other_method") refuse(errors.methodNotAllowed({ headers: PAGE_METHODS }), call, response, table);
@@ -125,7 +124,7 @@ function handleCors(url: string, request: NodeRequest, response: NodeResponse, t
       table.rest.allowed(url)?.join(", ") ?? "GET, POST, PUT, PATCH, DELETE",
     );
     if (preflight !== undefined) {
-      (response as ServerResponse).writeHead(204, { ...NOSNIFF, ...preflight }).end();
+      response.writeHead(204, { ...NOSNIFF, ...preflight }).end();
       return true;
     }
   }
@@ -141,8 +140,7 @@ function procedure(path: string, call: Call, request: NodeRequest, response: Nod
   const allowed = handler === undefined ? "" : methodsOf(handler);
   if (request.headers.origin !== undefined) {
     const preflight = handler === undefined ? undefined : table.cors.preflight(request, allowed);
-    if (preflight !== undefined)
-      return void (response as ServerResponse).writeHead(204, { ...extra, ...preflight }).end();
+    if (preflight !== undefined) return void response.writeHead(204, { ...extra, ...preflight }).end();
     Object.assign(extra, table.cors.headers(request));
   } else if (request.method !== "POST" && table.cors.varies) extra["vary"] = "Origin";
   if (handler === undefined) {
@@ -150,8 +148,7 @@ function procedure(path: string, call: Call, request: NodeRequest, response: Nod
     for (const [name, value] of Object.entries(extra)) response.setHeader(name, value);
     return refuse(errors.noRoute(), call, response, table);
   }
-  if (request.method === "OPTIONS")
-    return void (response as ServerResponse).writeHead(204, { ...extra, allow: allowed }).end();
+  if (request.method === "OPTIONS") return void response.writeHead(204, { ...extra, allow: allowed }).end();
   call.policy = table.policyOf(handler);
   const { methodKind } = handler.method;
   // The content type of text is set when the answer is there.
@@ -172,7 +169,7 @@ function procedure(path: string, call: Call, request: NodeRequest, response: Nod
     .catch((reason: unknown) => {
       // Too late for an error in the client's protocol.
       table.fail(reason, call);
-      if (!response.headersSent) (response as ServerResponse).writeHead(500, extra).end();
+      if (!response.headersSent) response.writeHead(500, extra).end();
       else response.destroy();
     })
     .finally(() => table.done(call, call.status));
@@ -218,9 +215,9 @@ function refuse(error: ServiceError, call: Call, response: NodeResponse, table: 
     scim: url.startsWith("/scim/v2/"),
   });
   const length = { "content-length": String(Buffer.byteLength(printed.body)) };
-  (response as ServerResponse).writeHead(printed.status, { ...printed.headers, ...length });
+  response.writeHead(printed.status, { ...printed.headers, ...length });
   if (call.request.method === "HEAD") response.end();
-  else (response as ServerResponse).end(printed.body);
+  else response.end(printed.body);
   table.done(call, printed.status);
 }
 
