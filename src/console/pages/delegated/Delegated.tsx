@@ -11,7 +11,7 @@ import { useOrg } from "../../session/use-session.ts";
 import { Status } from "../../widgets/Badge.tsx";
 import { Button } from "../../widgets/Button.tsx";
 import { CodeSample } from "../../widgets/CodeSample.tsx";
-import { Confirm } from "../../widgets/Dialog.tsx";
+import { Confirm, Dialog, DialogActions } from "../../widgets/Dialog.tsx";
 import { Page } from "../../widgets/Page.tsx";
 import { Answer } from "../../widgets/States.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
@@ -105,10 +105,16 @@ export default function Delegated() {
           expires_in: 3600,
         }}
       />
-      {creating && (
-        <Answer of={identities} lines={0}>
-          {({ data }) => <CreateToken identities={data} onClose={() => setCreating(false)} onMade={setMade} />}
-        </Answer>
+      {creating && identities.data === undefined && (
+        <Dialog title="Create automation token" open wide onClose={() => setCreating(false)}>
+          <Answer of={identities}>{() => null}</Answer>
+          <DialogActions>
+            <Button onClick={() => setCreating(false)}>Cancel</Button>
+          </DialogActions>
+        </Dialog>
+      )}
+      {creating && identities.data !== undefined && (
+        <CreateToken identities={identities.data.data} onClose={() => setCreating(false)} onMade={setMade} />
       )}
       <MadeToken made={made} onSaved={() => setMade(undefined)} />
       <Confirm

@@ -5,19 +5,18 @@ import {
 import type { ServiceIdentityDetail } from "../../../../gen/atrium/service_identities/v1/service_identities_pb.ts";
 import { useOrg } from "../../session/use-session.ts";
 import { Dialog, SubmitActions } from "../../widgets/Dialog.tsx";
-import { Field, FormBody, Select } from "../../widgets/form/Field.tsx";
+import { Field, FormBody } from "../../widgets/form/Field.tsx";
 import { useForm } from "../../widgets/form/use-form.ts";
 import { useCall } from "../../widgets/use-call.ts";
+import { RoleField } from "./RoleField.tsx";
 
 interface EditProps {
   identity: ServiceIdentityDetail;
-  /** Ids and names of the roles that it can have. */
-  roles: readonly (readonly [string, string])[];
   onClose: () => void;
 }
 
 /** Changes the name, the purpose and the role of a service identity. */
-export function EditIdentity({ identity, roles, onClose }: EditProps) {
+export function EditIdentity({ identity, onClose }: EditProps) {
   const orgUuid = useOrg();
   const { identityId, name, description, roleId } = identity;
   const form = useForm(UpdateServiceIdentityRequestSchema, {
@@ -44,11 +43,9 @@ export function EditIdentity({ identity, roles, onClose }: EditProps) {
       >
         <Field form={form} name="name" />
         <Field form={form} name="description" />
-        <Select
-          label="Role"
-          value={String(form.values.roleId)}
-          onChange={(id) => form.set({ roleId: Number(id) })}
-          options={roles}
+        <RoleField
+          value={form.values.roleId}
+          onChange={(role) => form.set({ roleId: role })}
           error={form.errors["roleId"]}
         />
         <SubmitActions call={call} verb="Save" onCancel={onClose} />

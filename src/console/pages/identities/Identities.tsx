@@ -1,7 +1,5 @@
-import { useQuery } from "@connectrpc/connect-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { RbacService } from "../../../../gen/atrium/rbac/v1/rbac_pb.ts";
 import {
   CreateServiceIdentityRequestSchema,
   ServiceIdentitiesService,
@@ -10,18 +8,19 @@ import { useOrg } from "../../session/use-session.ts";
 import { Button } from "../../widgets/Button.tsx";
 import { CodeSample, ShowAsCode, bodyOf } from "../../widgets/CodeSample.tsx";
 import { Dialog, SubmitActions } from "../../widgets/Dialog.tsx";
-import { Field, FormBody, Select } from "../../widgets/form/Field.tsx";
+import { Field, FormBody } from "../../widgets/form/Field.tsx";
 import { useForm } from "../../widgets/form/use-form.ts";
 import { Page } from "../../widgets/Page.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
 import { useCall } from "../../widgets/use-call.ts";
-import { inWords } from "../../widgets/words.ts";
+import { EMPLOYEE, roleLabel, useRoles } from "../roles/use-roles.ts";
+import { RoleField } from "./RoleField.tsx";
 
 /** Programs with an identity of their own. */
 export default function Identities() {
   const orgUuid = useOrg();
   const [creating, setCreating] = useState(false);
-  const roles = useQuery(RbacService.method.listRoles, { limit: 200 });
+  const roles = useRoles();
   const names = new Map(roles.data?.data.map(({ id, name }) => [id, name]));
   return (
     <Page
@@ -53,7 +52,7 @@ export default function Identities() {
           },
           {
             header: "Role",
-            cell: ({ roleId }) => inWords(names.get(roleId) ?? String(roleId)),
+            cell: ({ roleId }) => roleLabel(roleId, names.get(roleId) ?? String(roleId)),
             csv: ({ roleId }) => names.get(roleId) ?? roleId,
           },
           { header: "SVIDs", cell: ({ svidCount }) => svidCount, csv: ({ svidCount }) => svidCount, right: true },
@@ -65,29 +64,19 @@ export default function Identities() {
           api: `POST /api/organizations/${orgUuid}/service-identities`,
         }}
       />
-      {creating && roles.data !== undefined && (
-        <Create
-          roles={(roles.data?.data ?? []).map(({ id, name }) => [String(id), inWords(name)] as const)}
-          onClose={() => setCreating(false)}
-        />
-      )}
+      {creating && <Create onClose={() => setCreating(false)} />}
       <CodeSample http={`POST /api/organizations/${orgUuid}/service-identities`} body={{ name: "billing-worker" }} />
     </Page>
   );
 }
 
-interface CreateProps {
-  roles: readonly (readonly [string, string])[];
-  onClose: () => void;
-}
-
-function Create({ roles, onClose }: CreateProps) {
+function Create({ onClose }: { onClose: () => void }) {
   const orgUuid = useOrg();
   const form = useForm(CreateServiceIdentityRequestSchema, {
     orgUuid,
     name: "",
     description: "",
-    roleId: Number(roles.find(([, name]) => name === "Employee")?.[0] ?? roles[0]?.[0]),
+    roleId: EMPLOYEE,
   });
   const call = useCall(ServiceIdentitiesService.method.createServiceIdentity, { done: "Service identity created" });
   return (
@@ -101,11 +90,9 @@ function Create({ roles, onClose }: CreateProps) {
       >
         <Field form={form} name="name" />
         <Field form={form} name="description" />
-        <Select
-          label="Role"
-          value={String(form.values.roleId)}
-          onChange={(id) => form.set({ roleId: Number(id) })}
-          options={roles}
+        <RoleField
+          value={form.values.roleId}
+          onChange={(roleId) => form.set({ roleId })}
           error={form.errors["roleId"]}
         />
         <ShowAsCode http={`POST /api/organizations/${orgUuid}/service-identities`} body={bodyOf(form.values)} />

@@ -1,7 +1,6 @@
 import { useQuery } from "@connectrpc/connect-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
-import { RbacService } from "../../../../gen/atrium/rbac/v1/rbac_pb.ts";
 import { ServiceIdentitiesService } from "../../../../gen/atrium/service_identities/v1/service_identities_pb.ts";
 import type {
   CreateAutomationTokenResponse,
@@ -24,7 +23,7 @@ import { Facts, Page, Section } from "../../widgets/Page.tsx";
 import { Answer } from "../../widgets/States.tsx";
 import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
-import { inWords } from "../../widgets/words.ts";
+import { roleLabel, useRoles } from "../roles/use-roles.ts";
 import { CreateToken, MadeToken } from "../delegated/CreateToken.tsx";
 import { EditIdentity } from "./EditIdentity.tsx";
 import { Tokens } from "./Tokens.tsx";
@@ -59,7 +58,8 @@ function Details({ identity }: { identity: ServiceIdentityDetail }) {
   const [revoked, setRevoked] = useState<Svid>();
   const [shown, setShown] = useState<Shown>();
   const [token, setToken] = useState<CreateAutomationTokenResponse>();
-  const roles = useQuery(RbacService.method.listRoles, { limit: 200 });
+  const roles = useRoles();
+  const role = roles.data?.data.find(({ id }) => id === identity.roleId);
   const issue = useCall(SpiffeService.method.issueSvid);
   const revoke = useCall(SpiffeService.method.revokeSvid, { done: "SVID revoked" });
   const remove = useCall(ServiceIdentitiesService.method.deleteServiceIdentity, { done: "Service identity deleted" });
@@ -91,10 +91,7 @@ function Details({ identity }: { identity: ServiceIdentityDetail }) {
         <Facts>
           {[
             ["Identity id", <Id key="id" of={identityId} what="identity id" />],
-            [
-              "Role",
-              inWords(roles.data?.data.find(({ id }) => id === identity.roleId)?.name ?? String(identity.roleId)),
-            ],
+            ["Role", roleLabel(identity.roleId, role?.name ?? String(identity.roleId))],
             ["Last seen", <Time key="seen" at={identity.lastAuthAt} />],
             ["Created", <Time key="made" at={identity.createdAt} />],
           ]}
@@ -148,13 +145,7 @@ function Details({ identity }: { identity: ServiceIdentityDetail }) {
         />
       )}
       {asked === "jwt" && <JwtSvid identityId={identityId} onClose={() => setAsked(undefined)} onMade={setShown} />}
-      {asked === "edit" && roles.data !== undefined && (
-        <EditIdentity
-          identity={identity}
-          roles={roles.data.data.map(({ id, name: role }) => [String(id), inWords(role)] as const)}
-          onClose={() => setAsked(undefined)}
-        />
-      )}
+      {asked === "edit" && <EditIdentity identity={identity} onClose={() => setAsked(undefined)} />}
       <Confirm
         title="Revoke this SVID?"
         about="Its next request is refused, on connections that are already open too."

@@ -1,12 +1,11 @@
 import { equals } from "@bufbuild/protobuf";
-import { createClient } from "@connectrpc/connect";
 import { useState } from "react";
 import { PlanSchema } from "../../../../gen/atrium/marketplace/v1/marketplace_pb.ts";
 import type { App, Plan } from "../../../../gen/atrium/marketplace/v1/marketplace_pb.ts";
 import { PublisherService } from "../../../../gen/atrium/marketplace/v1/publisher_pb.ts";
 import { changedMeanwhile, failureOf } from "../../session/failures.ts";
 import type { Failure } from "../../session/failures.ts";
-import { queries, transport } from "../../session/session.ts";
+import { queries } from "../../session/session.ts";
 import { Button } from "../../widgets/Button.tsx";
 import { CodeSample } from "../../widgets/CodeSample.tsx";
 import { Confirm, Dialog, SubmitActions } from "../../widgets/Dialog.tsx";
@@ -17,8 +16,7 @@ import { Rows } from "../../widgets/table/Rows.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { inWords } from "../../widgets/words.ts";
 import { money } from "../apps/money.ts";
-
-const publisher = createClient(PublisherService, transport);
+import { ownApp } from "./use-own-app.ts";
 
 type Present = { plans: readonly Plan[]; failure?: undefined } | { plans?: undefined; failure: Failure };
 
@@ -28,8 +26,7 @@ type Present = { plans: readonly Plan[]; failure?: undefined } | { plans?: undef
  */
 async function presentPlans(appId: string, seen?: Plan): Promise<Present> {
   try {
-    const { data } = await publisher.listApps({ limit: 200 });
-    const plans = data.find((app) => app.appId === appId)?.plans ?? [];
+    const plans = (await ownApp(appId))?.plans ?? [];
     const now = plans.find(({ planId }) => planId === seen?.planId);
     if (seen === undefined || (now !== undefined && equals(PlanSchema, now, seen))) return { plans };
     void queries.invalidateQueries();

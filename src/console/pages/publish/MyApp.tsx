@@ -5,31 +5,36 @@ import { AccessService } from "../../../../gen/atrium/access/v1/access_pb.ts";
 import type { App } from "../../../../gen/atrium/marketplace/v1/marketplace_pb.ts";
 import { PublisherService } from "../../../../gen/atrium/marketplace/v1/publisher_pb.ts";
 import { Status } from "../../widgets/Badge.tsx";
-import { Button } from "../../widgets/Button.tsx";
+import { Button, ButtonLink } from "../../widgets/Button.tsx";
 import { Confirm } from "../../widgets/Dialog.tsx";
 import { Notice } from "../../widgets/Notice.tsx";
 import { Page } from "../../widgets/Page.tsx";
 import { PageTabs } from "../../widgets/PageTabs.tsx";
-import { Answer } from "../../widgets/States.tsx";
+import { Answer, Empty } from "../../widgets/States.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { Admins } from "./Admins.tsx";
 import { AppInstalls } from "./AppInstalls.tsx";
 import { AppPlans } from "./AppPlans.tsx";
 import { Listing } from "./Listing.tsx";
 import { Provisioning } from "./Provisioning.tsx";
+import { useOwnApp } from "./use-own-app.ts";
 
 /** One app of the caller's organization: all of it for those who administer it, its listing for other members. */
 export default function MyApp() {
   const { app: appId = "" }: { app?: string } = useParams({ strict: false });
-  // There is no read of one app for its publisher: the list has at most a few hundred.
-  const apps = useQuery(PublisherService.method.listApps, { limit: 200 });
-  const app = apps.data?.data.find((one) => one.appId === appId);
+  const answer = useOwnApp(appId);
+  const app = answer.data ?? undefined;
   const access = useQuery(AccessService.method.getAppAccess, { appId }, { enabled: app !== undefined });
   if (app === undefined)
     return (
       <Page title="App">
-        <Answer of={apps} fresh>
-          {() => <p>Your organization publishes no app with this id.</p>}
+        <Answer of={answer} fresh>
+          {() => (
+            <Empty
+              text="Your organization publishes no app with this id."
+              action={<ButtonLink to="/console/publish">Go to your apps</ButtonLink>}
+            />
+          )}
         </Answer>
       </Page>
     );

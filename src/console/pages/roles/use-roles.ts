@@ -1,15 +1,26 @@
 import { useQuery } from "@connectrpc/connect-query";
+import { useQuery as useQueryOf } from "@tanstack/react-query";
 import { RbacService } from "../../../../gen/atrium/rbac/v1/rbac_pb.ts";
+import { readUntil } from "../../widgets/table/read-until.ts";
 import { inWords } from "../../widgets/words.ts";
 
 /** Roles that exist in every organization and never change have the ids 1 to 5. */
 export const isBuiltIn = (roleId: number): boolean => roleId <= 5;
 
+/** The role of somebody who has no other. */
+export const EMPLOYEE = 3;
+
 /** A role's name for people: built-in ones in words, the organization's own as it was typed. */
 export const roleLabel = (roleId: number, name: string): string => (isBuiltIn(roleId) ? inWords(name) : name);
 
-/** The first 200 roles of the organization, built-in ones first. */
-export const useRoles = () => useQuery(RbacService.method.listRoles, { limit: 200 });
+/** Every role of the organization, built-in ones first: it can have more than a list answers at once. */
+export const useRoles = () =>
+  useQueryOf({
+    queryKey: ["roles"],
+    queryFn: async ({ signal }) => ({
+      data: await readUntil({ method: RbacService.method.listRoles }, undefined, signal),
+    }),
+  });
 
 /** The permissions of a role. */
 export const useRolePermissions = (roleId: number | undefined) =>

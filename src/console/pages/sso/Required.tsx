@@ -6,12 +6,12 @@ import { FailureNotice } from "../../widgets/Notice.tsx";
 import { Section } from "../../widgets/Page.tsx";
 import { Answer } from "../../widgets/States.tsx";
 import { useCall } from "../../widgets/use-call.ts";
+import { useIsOwner } from "../members/use-own-membership.ts";
 
 /** The owners' switch: whether members enter by single sign-on alone. */
 export function Required() {
   const orgUuid = useOrg();
-  const memberships = useQuery(UsersService.method.listOrganizations, { limit: 200 });
-  const isOwner = memberships.data?.data.some((one) => one.orgUuid === orgUuid && one.isOwner) === true;
+  const isOwner = useIsOwner();
   const organization = useQuery(UsersService.method.getOrganization, { orgUuid });
   const update = useCall(UsersService.method.updateOrganization, {
     done: ({ ssoRequired }) => (ssoRequired ? "Single sign-on is required" : "Other ways to sign in are open"),
