@@ -1,4 +1,5 @@
-import { Link } from "@tanstack/react-router";
+import { Link, useRouterState } from "@tanstack/react-router";
+import { useEffect, useRef } from "react";
 import { GROUPS } from "../page-row.ts";
 import { PAGES } from "../pages.ts";
 import { holds } from "../powers.ts";
@@ -8,8 +9,14 @@ import style from "./Shell.module.css";
 /** Links to the pages that the caller can use. */
 export function Navigation({ open, onGo }: { open: boolean; onGo: () => void }) {
   const me = useMe();
+  const nav = useRef<HTMLElement>(null);
+  const path = useRouterState({ select: ({ resolvedLocation }) => resolvedLocation?.pathname });
+  // The list is longer than most windows: the link to the page that is open is scrolled into sight.
+  useEffect(() => {
+    nav.current?.querySelector('[aria-current="page"]')?.scrollIntoView({ block: "nearest" });
+  }, [path]);
   return (
-    <nav className={style["side"]} aria-label="Main" id="navigation" data-open={open || undefined}>
+    <nav ref={nav} className={style["side"]} aria-label="Main" id="navigation" data-open={open || undefined}>
       {GROUPS.map((group) => {
         const pages = PAGES.filter(({ nav, needs }) => nav?.group === group && holds(me, needs));
         if (pages.length === 0) return null;

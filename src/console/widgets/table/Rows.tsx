@@ -1,5 +1,6 @@
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { ArrowDown, ArrowUp, ChevronsUpDown } from "lucide-react";
+import { isValidElement } from "react";
 import type { ReactNode } from "react";
 import { isoOf, Time } from "../Time.tsx";
 import style from "./DataTable.module.css";
@@ -80,14 +81,14 @@ export function Table<R>({ caption, columns, rows, rowKey, list, actions }: Rows
         <tbody role="rowgroup">
           {rows.map((row) => (
             <tr key={rowKey(row)} role="row">
-              {columns.map((column) => (
+              {columns.map((column, nth) => (
                 <td
                   key={column.header}
                   role="cell"
                   data-header={column.header}
                   className={column.right === true ? style["right"] : undefined}
                 >
-                  <Cell>{cellOf(column, row)}</Cell>
+                  <Cell isName={nth === 0}>{cellOf(column, row)}</Cell>
                 </td>
               ))}
               {actions !== undefined && (
@@ -106,9 +107,19 @@ export function Table<R>({ caption, columns, rows, rowKey, list, actions }: Rows
 /** The longest value that stays on one line beside longer ones. */
 const SHORT = 14;
 
-function Cell({ children }: { children: ReactNode }) {
-  const isShort = typeof children === "string" && children.length <= SHORT;
-  return <div className={isShort ? style["whole"] : undefined}>{children}</div>;
+/** The longest name of a row, in its first column, that does where there is room. */
+const SHORT_NAME = 28;
+
+function Cell({ isName, children }: { isName: boolean; children: ReactNode }) {
+  const length = textOf(children)?.length ?? Infinity;
+  const look = typeof children === "string" && length <= SHORT ? "whole" : isName && length <= SHORT_NAME && "name";
+  return <div className={look === false ? undefined : style[look]}>{children}</div>;
+}
+
+/** The text of a cell that is a text, or a link that bears one. */
+function textOf(node: ReactNode): string | undefined {
+  if (typeof node === "string") return node;
+  return isValidElement<{ children?: ReactNode }>(node) ? textOf(node.props.children) : undefined;
 }
 
 function Header<R>({ column, list }: { column: Column<R>; list: ListState | undefined }) {
