@@ -95,4 +95,11 @@ describeInBrowser("the vault in the console", () => {
     await page.getByRole("cell", { name: "Pro", exact: true }).first().waitFor();
     expect(await saved(page)).toContain(",DE eur,active,");
   });
+
+  it("the page of an unknown secret offers nothing that would be done with it", async () => {
+    const page = await here.at("vault/no.such");
+    await page.getByRole("alert").getByText("No such secret.").waitFor();
+    for (const name of ["New version", "Reveal", "Compare", "Delete"])
+      expect(await page.getByRole("button", { name, exact: true }).isDisabled(), name).toBe(true);
+  });
 });

@@ -76,7 +76,9 @@ export default function Secret() {
           <Button busy={read.busy} disabled={latest === 0} onClick={() => void reveal([latest])}>
             Reveal
           </Button>
-          <Button onClick={() => setRemoving(true)}>Delete</Button>
+          <Button disabled={latest === 0} onClick={() => setRemoving(true)}>
+            Delete
+          </Button>
         </>
       }
     >
