@@ -90,6 +90,34 @@ describeInBrowser("a session in the console", () => {
     expect(await page.locator("body").innerText()).not.toContain(here.app.owner.email);
   });
 
+  it("a sign-out leaves no token in the memory of the page", async () => {
+    const page = await here.at("members");
+    const tokens = new Set<string>();
+    page.on("request", (request) => {
+      const token = /^Bearer (.+)$/u.exec(request.headers()["authorization"] ?? "")?.[1];
+      if (token !== undefined) tokens.add(token);
+    });
+    const devtools = await page.context().newCDPSession(page);
+    const memory = async (): Promise<string> => {
+      const parts: string[] = [];
+      const keep = ({ chunk }: { chunk: string }): void => void parts.push(chunk);
+      devtools.on("HeapProfiler.addHeapSnapshotChunk", keep);
+      await devtools.send("HeapProfiler.collectGarbage");
+      await devtools.send("HeapProfiler.takeHeapSnapshot", { reportProgress: false });
+      devtools.off("HeapProfiler.addHeapSnapshotChunk", keep);
+      return parts.join("");
+    };
+    await page.reload();
+    await page.getByRole("cell", { name: here.app.owner.email }).first().waitFor();
+    expect(tokens.size).toBe(1);
+    const [token = ""] = tokens;
+    expect(await memory()).toContain(token);
+    await page.getByRole("button", { name: /^Account: / }).click();
+    await page.getByRole("menuitem", { name: "Sign out", exact: true }).click();
+    await page.getByRole("heading", { level: 1, name: "Sign in" }).waitFor();
+    await expect.poll(async () => (await memory()).includes(token)).toBe(false);
+  });
+
   it("sessions elsewhere, or everywhere, end after a dialog that says how many they are", async () => {
     const page = await here.at("me/sessions");
     const login = () => here.app.login();

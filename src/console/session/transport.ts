@@ -58,6 +58,7 @@ export const credential: Session = {
   },
   async clear() {
     elevatedUntil.set(undefined);
+    accessToken.set(undefined);
     await tokens.clear();
   },
 };
