@@ -89,7 +89,11 @@ describeInBrowser("the marketplace", () => {
     await other.getByRole("button", { name: "Undo" }).click();
     await other.getByRole("button", { name: "Suspend" }).waitFor();
 
-    await other.getByRole("tab", { name: "Provisioning" }).click();
+    await other.getByRole("cell", { name: "Acme" }).waitFor();
+    await other.getByRole("link", { name: "Calls" }).click();
+    await other.getByRole("definition").filter({ hasText: "Acme" }).waitFor();
+    const chosen = other.getByLabel("Install", { exact: true });
+    expect(await chosen.inputValue()).toBe(new URL(other.url()).searchParams.get("install"));
     await other.getByRole("list", { name: "Calls" }).getByText("install.provisioning", { exact: true }).click();
     const body = other.getByRole("list", { name: "Calls" }).locator("pre").filter({ hasText: '"plan_id": "standard"' });
     await body.filter({ hasText: '"type": "install.provisioning"' }).waitFor();

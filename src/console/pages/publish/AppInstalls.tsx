@@ -2,8 +2,9 @@ import { useQuery } from "@connectrpc/connect-query";
 import type { App } from "../../../../gen/atrium/marketplace/v1/marketplace_pb.ts";
 import { PublisherService } from "../../../../gen/atrium/marketplace/v1/publisher_pb.ts";
 import type { AppStatsItem } from "../../../../gen/atrium/marketplace/v1/statistics_pb.ts";
+import { useMe } from "../../session/use-session.ts";
 import { Status } from "../../widgets/Badge.tsx";
-import { Button } from "../../widgets/Button.tsx";
+import { Button, ButtonLink } from "../../widgets/Button.tsx";
 import { Chart } from "../../widgets/Chart.tsx";
 import { CodeSample } from "../../widgets/CodeSample.tsx";
 import { Id } from "../../widgets/Copy.tsx";
@@ -19,6 +20,7 @@ const STATUSES = ["provisioning", "active", "suspended", "deprovisioning", "depr
 /** What became of the installs of an app, and each of them. */
 export function AppInstalls({ app }: { app: App }) {
   const { appId } = app;
+  const me = useMe();
   const period = usePeriod(30);
   const stats = useQuery(PublisherService.method.getAppStats, { appId, from: period.from, bucket: "day" });
   const resume = useCall(PublisherService.method.resumeInstall, { done: "Install resumed" });
@@ -48,7 +50,10 @@ export function AppInstalls({ app }: { app: App }) {
           { label: "Deprovisioned", colour: "warn", value: ({ deprovisioned }) => deprovisioned },
         ]}
       />
-      <Section title="Installs">
+      <Section
+        title="Installs"
+        about="Organizations are shown by their ids; the calls about an install have the name of its organization."
+      >
         <DataTable
           caption="Installs"
           things="installs"
@@ -64,7 +69,7 @@ export function AppInstalls({ app }: { app: App }) {
             },
             {
               header: "Organization",
-              cell: ({ orgUuid }) => <Id of={orgUuid} what="organization id" />,
+              cell: ({ orgUuid }) => (orgUuid === me.orgUuid ? me.orgName : <Id of={orgUuid} what="organization id" />),
               csv: ({ orgUuid }) => orgUuid,
             },
             { header: "Status", cell: ({ status }) => <Status of={status} />, csv: ({ status }) => status },
@@ -72,19 +77,23 @@ export function AppInstalls({ app }: { app: App }) {
             { header: "Seats", cell: ({ quantity }) => quantity, csv: ({ quantity }) => quantity, right: true },
             { header: "Installed", sort: "created_at", time: ({ createdAt }) => createdAt },
           ]}
-          actions={({ installId, status }) =>
-            status === "active" ? (
-              <Button small onClick={() => void suspend.run({ appId, installId })}>
-                Suspend
-              </Button>
-            ) : (
-              status === "suspended" && (
+          actions={({ installId, status }) => (
+            <>
+              <ButtonLink small to="." search={{ tab: "provisioning", install: installId }}>
+                Calls
+              </ButtonLink>
+              {status === "active" && (
+                <Button small onClick={() => void suspend.run({ appId, installId })}>
+                  Suspend
+                </Button>
+              )}
+              {status === "suspended" && (
                 <Button small onClick={() => void resume.run({ appId, installId })}>
                   Resume
                 </Button>
-              )
-            )
-          }
+              )}
+            </>
+          )}
           empty={{ text: "Nobody has installed it yet.", api: `POST /api/marketplace/${app.slug}/install` }}
           refetchMs={5_000}
         />

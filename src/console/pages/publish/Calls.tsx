@@ -1,22 +1,27 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { useQuery } from "@connectrpc/connect-query";
-import { useState } from "react";
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import type { App } from "../../../../gen/atrium/marketplace/v1/marketplace_pb.ts";
 import { PublisherService } from "../../../../gen/atrium/marketplace/v1/publisher_pb.ts";
 import type { InstallCall } from "../../../../gen/atrium/marketplace/v1/statistics_pb.ts";
 import { Select } from "../../widgets/form/Field.tsx";
-import { Section } from "../../widgets/Page.tsx";
+import { Facts, Section } from "../../widgets/Page.tsx";
 import { Answer, Empty } from "../../widgets/States.tsx";
 import { ago } from "../../widgets/Time.tsx";
 import { inWords } from "../../widgets/words.ts";
 import style from "./Publish.module.css";
 
-/** What an install was sent for, and what the publisher's server answered. */
+/**
+ * What an install was sent for, and what the publisher's server answered. The address names the install; one that is
+ * not among the newest comes from the list of installs.
+ */
 export function Calls({ app }: { app: App }) {
   const { appId } = app;
-  const installs = useQuery(PublisherService.method.listAppInstalls, { appId, limit: 200 });
-  const [chosen, setChosen] = useState<string>();
-  const installId = chosen ?? installs.data?.data[0]?.installId;
+  const navigate = useNavigate();
+  const search: Readonly<Record<string, string | undefined>> = useSearch({ strict: false });
+  const installs = useQuery(PublisherService.method.listAppInstalls, { appId, sort: "-created_at", limit: 200 });
+  const wanted = search["install"];
+  const installId = wanted ?? installs.data?.data[0]?.installId;
   return (
     <Section
       title="Calls"
@@ -34,8 +39,13 @@ export function Calls({ app }: { app: App }) {
               <Select
                 label="Install"
                 value={installId}
-                onChange={setChosen}
-                options={data.map((one) => [one.installId, `${one.installId.slice(0, 8)}, ${inWords(one.status)}`])}
+                onChange={(install) => void navigate({ to: ".", search: { ...search, install }, replace: true })}
+                options={[
+                  ...(data.some((one) => one.installId === installId)
+                    ? []
+                    : [[installId, shortOf(installId)] as const]),
+                  ...data.map((one) => [one.installId, `${shortOf(one.installId)}, ${inWords(one.status)}`] as const),
+                ]}
               />
               <CallList appId={appId} installId={installId} />
             </>
@@ -54,11 +64,14 @@ function CallList({ appId, installId }: { appId: string; installId: string }) {
         data.length === 0 ? (
           <Empty text="Nothing was sent yet." />
         ) : (
-          <ol className={style["calls"]} aria-label="Calls">
-            {data.map((call, at) => (
-              <Call key={data.length - at} call={call} />
-            ))}
-          </ol>
+          <>
+            <Facts>{[["Organization", organizationIn(data[0]?.requestBody ?? "")]]}</Facts>
+            <ol className={style["calls"]} aria-label="Calls">
+              {data.map((call, at) => (
+                <Call key={data.length - at} call={call} />
+              ))}
+            </ol>
+          </>
         )
       }
     </Answer>
@@ -91,6 +104,17 @@ function Call({ call }: { call: InstallCall }) {
       </details>
     </li>
   );
+}
+
+const shortOf = (installId: string): string => installId.slice(0, 8);
+
+/** Name of the organization that an install is of, from what the publisher's server was told. */
+function organizationIn(requestBody: string): string | undefined {
+  try {
+    return (JSON.parse(requestBody) as { data?: { org?: { name?: string } } }).data?.org?.name;
+  } catch {
+    return undefined;
+  }
 }
 
 /** JSON with indentation; any other text as it is. */
