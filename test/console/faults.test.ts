@@ -192,6 +192,53 @@ describeInBrowser("the console in trouble", () => {
     await page.getByText("You are offline.", { exact: false }).waitFor({ state: "detached" });
   });
 
+  it("a form opens at once while what it offers is slow, and keeps what is typed meanwhile", async () => {
+    const page = await at("me");
+    let release: (() => void) | undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    await page.route(/Service\/(?:ListRoles|ListServiceIdentities)$/u, async (route) => {
+      await held;
+      await route.continue().catch(() => undefined);
+    });
+    await page.goto(`${here.url}/console/delegated`);
+    await page.getByRole("button", { name: "Create automation token" }).click();
+    await page.getByRole("dialog", { name: "Create automation token" }).getByRole("button", { name: "Cancel" }).click();
+    await page.goto(`${here.url}/console/identities`);
+    await page.getByRole("button", { name: "Create service identity" }).click();
+    const form = page.getByRole("dialog", { name: "Create service identity" });
+    await form.getByLabel("Name").fill("worker");
+    expect(await form.getByLabel("Role").count()).toBe(0);
+    release?.();
+    await form.getByLabel("Role").selectOption("Observer");
+    expect(await form.getByLabel("Name").inputValue()).toBe("worker");
+    await form.getByRole("button", { name: "Create" }).click();
+    await page.getByRole("row").filter({ hasText: "worker" }).getByText("Observer").waitFor();
+  });
+
+  it("a refusal for the number of requests says how long to wait, and each refusal counts anew", async () => {
+    const limited = create(ErrorInfoSchema, { ...info, reason: "rate_limited", metadata: { http_status: "429" } });
+    const value = Buffer.from(toBinary(ErrorInfoSchema, limited)).toString("base64");
+    let asked = 0;
+    const page = await at("me");
+    await page.route(/Service\/ListWebhooks$/u, (route) =>
+      route.fulfill({
+        status: 429,
+        contentType: "application/json",
+        headers: { "retry-after": asked++ === 0 ? "90" : "300", "x-request-id": `request-${asked}` },
+        body: JSON.stringify({
+          code: "resource_exhausted",
+          message: "Too many requests; wait and try again.",
+          details: [{ type: ErrorInfoSchema.typeName, value }],
+        }),
+      }),
+    );
+    await page.goto(`${here.url}/console/webhooks`);
+    const wait = page.getByRole("alert").getByRole("timer");
+    await wait.filter({ hasText: /^Try again in [01]:\d\d\.$/u }).waitFor();
+    await page.getByRole("button", { name: "Try again" }).click();
+    await wait.filter({ hasText: /^Try again in [45]:\d\d\.$/u }).waitFor();
+  });
+
   it("10,000 members are paged, sorted and searched by the service", async () => {
     await runSql(
       here.app.databaseUrl,

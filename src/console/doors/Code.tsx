@@ -2,12 +2,12 @@ import { Link, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { LoginService } from "../../../gen/atrium/login/v1/login_pb.ts";
 import { publicTransport } from "../session/transport.ts";
-import { clock } from "../shell/Elevated.tsx";
 import { useCountdown } from "../widgets/use-countdown.ts";
 import { Button } from "../widgets/Button.tsx";
 import { FormBody, Input } from "../widgets/form/Field.tsx";
 import { FailureNotice, Notice } from "../widgets/Notice.tsx";
 import { useCall } from "../widgets/use-call.ts";
+import { clock } from "../widgets/words.ts";
 import { Door } from "./Door.tsx";
 import { useEnter } from "./use-enter.ts";
 

@@ -2,11 +2,8 @@ import { useEffect, useState } from "react";
 import { dropElevation } from "../session/transport.ts";
 import { useElevation } from "../session/use-session.ts";
 import { Button } from "../widgets/Button.tsx";
+import { clock } from "../widgets/words.ts";
 import style from "./Shell.module.css";
-
-/** Seconds as `14:32`. */
-export const clock = (seconds: number): string =>
-  `${Math.floor(seconds / 60)}:${String(Math.floor(seconds % 60)).padStart(2, "0")}`;
 
 /** How long a step-up still holds, and a way to give it up. */
 export function Elevated() {

@@ -4,7 +4,7 @@ import { idleSince, noteActivity } from "../session/session.ts";
 import { settings } from "../settings.ts";
 import { Button } from "../widgets/Button.tsx";
 import dialog from "../widgets/Dialog.module.css";
-import { clock } from "./Elevated.tsx";
+import { clock } from "../widgets/words.ts";
 import { leave } from "./leave.ts";
 
 const WARNING_MS = 120_000;

@@ -15,12 +15,15 @@ import { Button } from "../widgets/Button.tsx";
 import { Dialog, DialogActions } from "../widgets/Dialog.tsx";
 import { FormBody, Input, Radios } from "../widgets/form/Field.tsx";
 import { FailureNotice, Notice } from "../widgets/Notice.tsx";
-import { inWords } from "../widgets/words.ts";
-import { clock } from "./Elevated.tsx";
+import { clock, inWords } from "../widgets/words.ts";
 import { leave } from "./leave.ts";
 import { useCountdown } from "../widgets/use-countdown.ts";
 
 type Method = "totp" | "recovery" | "password" | "magic_link";
+
+/** The wait that a notice counts down: that of a lockout is counted down here. */
+const waitOf = ({ code, retryAfter }: Failure): number | undefined =>
+  code === "too_many_attempts" ? undefined : retryAfter;
 
 const WORDS: Readonly<Record<Method, string>> = {
   totp: "Authenticator code",
@@ -188,7 +191,7 @@ function Proof({ factorsOnly, onDone }: { factorsOnly: boolean; onDone: (elevati
           Too many wrong answers. Try again in {clock(locked)}.
         </Notice>
       ) : (
-        failure !== undefined && <FailureNotice failure={failure} />
+        failure !== undefined && <FailureNotice failure={{ ...failure, retryAfter: waitOf(failure) }} />
       )}
       <DialogActions>
         <Button onClick={() => onDone(undefined)}>Cancel</Button>

@@ -5,6 +5,8 @@ import type { Failure } from "../session/failures.ts";
 import { Copy, RequestId } from "./Copy.tsx";
 import { useUnshown } from "./form/scope.tsx";
 import style from "./Small.module.css";
+import { useCountdown } from "./use-countdown.ts";
+import { clock } from "./words.ts";
 
 interface NoticeProps {
   kind?: "info" | "good" | "warn" | "bad";
@@ -26,12 +28,16 @@ export function Notice({ kind = "info", requestId, ref, children }: NoticeProps)
   );
 }
 
+/** Refusals for the number of calls or of wrong answers: the same call is refused until the wait is over. */
+const LIMITED: ReadonlySet<string> = new Set(["rate_limited", "too_many_attempts"]);
+
 /**
  * An error of the service: what happened, the fields that are wrong and show it nowhere else, and the id of the request
  * for whoever looks into it. In a form, the violations of its fields are put there.
  */
 export function FailureNotice({ failure }: { failure: Failure }) {
-  const { code, message, requestId } = failure;
+  const { code, message, requestId, retryAfter } = failure;
+  const left = useCountdown(LIMITED.has(code) ? retryAfter : undefined, requestId);
   const unshown = useUnshown(failure);
   const notice = useRef<HTMLDivElement>(null);
   // At the end of a long form it is out of sight, or behind the buttons. Elsewhere nobody has asked for it: a list that
@@ -49,6 +55,12 @@ export function FailureNotice({ failure }: { failure: Failure }) {
         </a>
       )}
       {requestId !== undefined && <RequestId of={requestId} />}
+      {left > 0 && (
+        // Not announced each second.
+        <p role="timer" aria-live="off">
+          Try again in {clock(left)}.
+        </p>
+      )}
       {unshown.length > 0 && (
         <ul>
           {unshown.map((violation) => (

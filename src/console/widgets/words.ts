@@ -27,6 +27,10 @@ export const asSeen = (text: string): string =>
 export const plural = (count: number, one: string, many = `${one}s`): string =>
   `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 
+/** Seconds as `14:32`. */
+export const clock = (seconds: number): string =>
+  `${Math.floor(seconds / 60)}:${String(Math.floor(seconds % 60)).padStart(2, "0")}`;
+
 /** In this order: most browsers also call themselves by the names further down. */
 const PROGRAMS: readonly (readonly [pattern: RegExp, name: string])[] = [
   [/\bEdgA?(?:iOS)?\/(\d+)/u, "Edge"],
