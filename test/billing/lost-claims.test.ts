@@ -11,10 +11,8 @@ let link: LosingLink;
 let world: BillingWorld;
 beforeAll(async () => {
   home = await testDatabase();
-  const url = new URL(home.url);
-  link = await losingLink({ host: url.hostname, port: Number(url.port) });
-  url.port = String(link.port);
-  world = await billingWorld({ databaseUrl: url.href });
+  link = await losingLink(home.url);
+  world = await billingWorld({ databaseUrl: link.url });
 });
 afterAll(async () => {
   await world.close();

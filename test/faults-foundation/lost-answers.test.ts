@@ -21,9 +21,9 @@ beforeAll(async () => {
   home = await testDatabase();
   const url = new URL(home.url);
   silent = await flakyLink({ host: url.hostname, port: Number(url.port) });
-  link = await losingLink({ host: "127.0.0.1", port: silent.port });
-  url.port = String(link.port);
-  app = await startApp({ databaseUrl: url.href });
+  url.port = String(silent.port);
+  link = await losingLink(url.href);
+  app = await startApp({ databaseUrl: link.url });
   token = await app.login();
 });
 afterAll(async () => {

@@ -2,12 +2,10 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { systemClock } from "../../src/platform/clock.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
+import { clockAhead } from "../support/clock.ts";
 import { founder, member, password } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 import { appPath, must, publish } from "./stage.ts";
-
-/** How far the clock of the other instance is ahead. */
-const AHEAD_MS = 2_000;
 
 let app: TestApp;
 let ahead: TestApp;
@@ -15,8 +13,7 @@ let owner: Somebody;
 let someone: Somebody;
 beforeAll(async () => {
   app = await startApp({ env: { SERVICE_OPEN_SIGNUP: "1" }, clock: systemClock });
-  const clock = { now: () => systemClock.now() + AHEAD_MS, isMachine: true };
-  ahead = await startApp({ databaseUrl: app.databaseUrl, clock });
+  ahead = await startApp({ databaseUrl: app.databaseUrl, clock: clockAhead(2_000) });
   owner = await founder(app);
   someone = await member(app, owner);
 });

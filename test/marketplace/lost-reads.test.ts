@@ -14,10 +14,8 @@ let app: TestApp;
 let admin: string;
 beforeAll(async () => {
   home = await testDatabase();
-  const url = new URL(home.url);
-  link = await losingLink({ host: url.hostname, port: Number(url.port) });
-  url.port = String(link.port);
-  app = await startApp({ databaseUrl: url.href });
+  link = await losingLink(home.url);
+  app = await startApp({ databaseUrl: link.url });
   admin = await app.login();
 });
 afterAll(async () => {
@@ -26,7 +24,7 @@ afterAll(async () => {
   await home.close();
 });
 
-/** Makes a change; no read of this text outside its transaction is answered. */
+/** Makes a change, and loses the first response to a statement of this text outside its transaction. */
 function without(read: string, method: string, path: string, body: object = {}): Promise<Answer> {
   void link.lose(read);
   return app.call(method, path, { token: admin, body });

@@ -4,18 +4,15 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { systemClock } from "../../src/platform/clock.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
+import { clockAhead } from "../support/clock.ts";
 import { callbackOf, redeem, sessionTokenOf, signIn, startRealm, subject } from "./support.ts";
 import type { Realm } from "./support.ts";
-
-/** How far the clock of the other instance is ahead. */
-const AHEAD_MS = 2_000;
 
 let realm: Realm;
 let ahead: TestApp;
 beforeAll(async () => {
   realm = await startRealm({ clock: systemClock });
-  const clock = { now: () => systemClock.now() + AHEAD_MS, isMachine: true };
-  ahead = await startApp({ databaseUrl: realm.app.databaseUrl, clock });
+  ahead = await startApp({ databaseUrl: realm.app.databaseUrl, clock: clockAhead(2_000) });
 });
 afterAll(async () => {
   await ahead.close();

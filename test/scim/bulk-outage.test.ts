@@ -50,10 +50,8 @@ test("a bulk request returns 503 when the database falls silent before an operat
 });
 
 test("a bulk request goes on after a single lost connection", async () => {
-  const url = new URL(home.url);
-  const losing = await losingLink({ host: url.hostname, port: Number(url.port) });
-  url.port = String(losing.port);
-  const second = await startApp({ databaseUrl: url.href });
+  const losing = await losingLink(home.url);
+  const second = await startApp({ databaseUrl: losing.url });
   const directory = await directoryOf(second, await founder(app));
   const { id } = await directory.user({ userName: "bob@people.test" });
   const changes = ["first", "second", "third"].map((value) => ({

@@ -1,3 +1,4 @@
+import { systemClock } from "../../src/platform/clock.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 
 /** A clock that a test advances. */
@@ -26,4 +27,9 @@ export function testClock(start: number = Date.now()): TestClock {
 export function tickingClock(start: number = Date.now()): Clock {
   let present = start;
   return { now: () => present++ };
+}
+
+/** The clock of a machine that is ahead of this one. */
+export function clockAhead(ms: number): Clock {
+  return { now: () => systemClock.now() + ms, isMachine: true };
 }

@@ -11,10 +11,8 @@ let link: LosingLink;
 let app: TestApp;
 beforeAll(async () => {
   home = await testDatabase();
-  const url = new URL(home.url);
-  link = await losingLink({ host: url.hostname, port: Number(url.port) });
-  url.port = String(link.port);
-  app = await startApp({ databaseUrl: url.href });
+  link = await losingLink(home.url);
+  app = await startApp({ databaseUrl: link.url });
 });
 afterAll(async () => {
   await app.close();
