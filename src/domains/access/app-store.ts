@@ -1,5 +1,6 @@
 import { presentMs } from "../../platform/db/time.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
+import { certain } from "../../platform/narrow.ts";
 
 /** Most apps named for one person, the newest. An owner's power over older ones is decided by the app all the same. */
 const MOST_OWN_APPS = 1_000;
@@ -39,8 +40,7 @@ export async function appClaims(
         where org_uuid = $1 order by created_at desc limit ${MOST_OWN_APPS}) n order by created_at) as published,
       ${presentMs("$3")}::double precision as at`;
   const [row] = await tx.query<AppClaims & object>(sql, [orgUuid, userUuid, now]);
-  if (row === undefined) throw new Error("a select without from returned no row");
-  return row;
+  return certain(row, "row of an organization's apps");
 }
 
 /** Slugs of the apps an organization has installed and active. */

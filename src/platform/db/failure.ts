@@ -27,9 +27,11 @@ const UNAVAILABLE = new Set([
   "25P03",
   "55P03",
 ]);
+/** What node-postgres says when no connection was free in time. */
+const NO_CONNECTION = "timeout exceeded when trying to connect";
 /** node-postgres has no codes for these. */
 const UNAVAILABLE_TEXTS = [
-  "timeout exceeded when trying to connect",
+  NO_CONNECTION,
   "Connection terminated",
   "Client has encountered a connection error",
   "Client was closed",
@@ -87,7 +89,7 @@ const UNCONNECTED = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNR
 export function isUnsent(error: unknown): boolean {
   if (!(error instanceof ServiceError) || !(error.cause instanceof Error)) return false;
   const { cause } = error;
-  return UNCONNECTED.has(codeOf(cause) ?? "") || cause.message.startsWith("timeout exceeded when trying to connect");
+  return UNCONNECTED.has(codeOf(cause) ?? "") || cause.message.startsWith(NO_CONNECTION);
 }
 
 /** SQLSTATE codes of a database that is there, and in which a statement took or would take too long. */

@@ -1,5 +1,5 @@
-import { dateOf } from "../clock.ts";
 import type { Clock } from "../clock.ts";
+import { certain } from "../narrow.ts";
 import type { Tx } from "./types.ts";
 
 /**
@@ -31,7 +31,8 @@ export function presentMs(param: string): string {
 /** Returns the present time that {@link present} is in the database. */
 export async function presentTime(tx: Pick<Tx, "query">, clock: Clock): Promise<Date> {
   const sql = `select ${present("$1")} as now`;
-  return (await tx.query<{ now: Date }>(sql, [databaseTime(clock)]))[0]?.now ?? dateOf(clock);
+  const [row] = await tx.query<{ now: Date }>(sql, [databaseTime(clock)]);
+  return certain(row, "row of the present time").now;
 }
 
 /** Returns SQL for the present time plus the milliseconds in a second parameter. */

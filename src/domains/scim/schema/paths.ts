@@ -33,7 +33,7 @@ export function extensionOf(kind: ResourceKind, urn: string): Schema | undefined
   return kind.extensions.find((extension) => extension.urn.toLowerCase() === key);
 }
 
-/** The attribute of a name, of a schema or of whichever has it: the core schema before the extensions. */
+/** The attribute of a name in a schema; without a schema, in the first that has it, the core schema before others. */
 function ownedAttribute(kind: ResourceKind, schema: Schema | undefined, name: string): Omit<Target, "sub"> | undefined {
   for (const owner of schema === undefined ? [kind.core, ...kind.extensions] : [schema]) {
     const isCore = owner === kind.core;
