@@ -146,8 +146,8 @@ export async function compose(config: Config, infrastructure: Infrastructure): P
       work?.stopListening();
       // Background work ends beside the requests, in the same time. What the last requests emit stays in the outbox.
       await Promise.all([server?.close(graceMs), work?.stop(Math.max(1_000, graceMs - LAST_MS))]);
-      await Promise.all([hasher.close(), outgoing.close(1_000), temporal.close()]);
-      await Promise.all([domains.sessions.close(), domains.templates.close()]);
+      const { sessions, templates } = domains;
+      await Promise.all([outgoing.close(1_000), ...[hasher, temporal, sessions, templates].map((one) => one.close())]);
       mails.close();
       await observation.closeMetrics();
       await database.close();
