@@ -1,13 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import type { DescMessage, Message } from "@bufbuild/protobuf";
-import {
-  AnySchema,
-  FieldMaskSchema,
-  ListValueSchema,
-  StructSchema,
-  ValueSchema,
-  anyPack,
-} from "@bufbuild/protobuf/wkt";
+import { AnySchema, FieldMaskSchema, anyPack } from "@bufbuild/protobuf/wkt";
 import type { ListValue, Struct, Value } from "@bufbuild/protobuf/wkt";
 import { JsonObject, hasHugeNumber } from "./parse.ts";
 import type { JsonNode } from "./parse.ts";
@@ -17,25 +10,27 @@ import { NUMBER_TOO_BIG } from "./scalars.ts";
 import { hasOwnForm } from "./wkt-write.ts";
 import { durationFromText, timestampFromText } from "./times.ts";
 
-/** A `google.protobuf.Value` of any JSON. */
+/** A `google.protobuf.Value` of any JSON. A literal: `create` takes several times as long, and there may be many. */
 function valueFromNode(node: JsonNode): Value {
-  const value = create(ValueSchema);
-  if (node === null) value.kind = { case: "nullValue", value: 0 };
-  else if (typeof node === "string") value.kind = { case: "stringValue", value: node };
-  else if (typeof node === "boolean") value.kind = { case: "boolValue", value: node };
-  else if (typeof node !== "object") value.kind = { case: "numberValue", value: Number(node) };
-  else if (Array.isArray(node)) value.kind = { case: "listValue", value: listFromNodes(node) };
-  else value.kind = { case: "structValue", value: structFromNode(node) };
-  return value;
+  return { $typeName: "google.protobuf.Value", kind: kindFromNode(node) };
+}
+
+function kindFromNode(node: JsonNode): Value["kind"] {
+  if (node === null) return { case: "nullValue", value: 0 };
+  if (typeof node === "string") return { case: "stringValue", value: node };
+  if (typeof node === "boolean") return { case: "boolValue", value: node };
+  if (typeof node !== "object") return { case: "numberValue", value: Number(node) };
+  if (Array.isArray(node)) return { case: "listValue", value: listFromNodes(node) };
+  return { case: "structValue", value: structFromNode(node) };
 }
 
 function listFromNodes(nodes: JsonNode[]): ListValue {
-  return create(ListValueSchema, { values: nodes.map(valueFromNode) });
+  return { $typeName: "google.protobuf.ListValue", values: nodes.map(valueFromNode) };
 }
 
 /** A `google.protobuf.Struct` message of a JSON object. */
 function structFromNode(node: JsonObject): Struct {
-  const struct = create(StructSchema);
+  const struct: Struct = { $typeName: "google.protobuf.Struct", fields: {} };
   node.keys.forEach((key, i) => setOwn(struct.fields, key, valueFromNode(node.values[i] ?? null)));
   return struct;
 }
