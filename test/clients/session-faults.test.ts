@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { AtriumError, Code } from "../../src/clients/typescript/index.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { expire, openStore, ownerOf, signedIn } from "./support.ts";
@@ -36,6 +37,19 @@ it("a refresh whose answer hangs is asked for again within the grace period of t
   hang(network, 2);
   await expect(atrium.access.getMe({}, { timeoutMs: 10_000 })).resolves.toBeDefined();
   expect(network.count("Refresh")).toBe(3);
+});
+
+it("a refresh succeeds over a link on which each answer is late, unless the call may not last that long", async () => {
+  const store = openStore();
+  const { atrium, network } = await signedIn(app, { store });
+  expire(store);
+  network.after = async (rpc, response) => {
+    if (rpc === "Refresh") await new Promise((resolve) => setTimeout(resolve, 5_500));
+    return response;
+  };
+  const late = (error: unknown) => AtriumError.from(error).code;
+  await expect(atrium.access.getMe({}, { timeoutMs: 1_000 }).catch(late)).resolves.toBe(Code.DeadlineExceeded);
+  await expect(atrium.access.getMe({}, { timeoutMs: 30_000 })).resolves.toBeDefined();
 });
 
 it("calls go on with a valid token while refreshes are refused for the moment, and one refresh is sent", async () => {

@@ -9,9 +9,9 @@ import type { Tokens } from "./stores.ts";
 const GRACE_MS = 10_000;
 /** An attempt that begins no later than this arrives in time: the service rotates after the first one was sent. */
 const LAST_START_MS = GRACE_MS - 1_000;
-/** Longest time of an attempt that others may follow, and of one that none can follow. */
+/** Longest time of an attempt that others may follow, and of one that none can follow: a slow link needs that long. */
 const ATTEMPT_MS = 3_000;
-const LAST_ATTEMPT_MS = 5_000;
+const LAST_ATTEMPT_MS = 15_000;
 const PAUSE_MS = 300;
 
 /** Exchanges a refresh token, or the cookie, for the next tokens. @throws AtriumError */
