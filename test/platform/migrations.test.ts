@@ -12,6 +12,7 @@ import { silentLog } from "../../src/platform/log.ts";
 import { testClock } from "../support/clock.ts";
 import { testDatabase } from "../support/database.ts";
 import type { TestDatabase } from "../support/database.ts";
+import { optionDropper } from "../support/option-dropper.ts";
 import { runSql } from "../support/postgres.ts";
 
 const clock = testClock();
@@ -72,6 +73,11 @@ describe("Migrations", () => {
 
   test("migrations refuse a server that is too old, in one line, before they change anything", async () => {
     const empty = await testDatabase({ empty: true });
+    const { hostname, port } = new URL(empty.url);
+    // The search path of the database takes effect without the start-up options.
+    const link = await optionDropper({ host: hostname, port: Number(port) });
+    link.dropping = true;
+    const url = Object.assign(new URL(empty.url), { port: String(link.port) }).href;
     try {
       // Found before the function of the server.
       await runSql(
@@ -80,7 +86,7 @@ describe("Migrations", () => {
            $$ select case when name like 'server_version%' then '140023' else pg_catalog.current_setting(name) end $$;
          alter database ${new URL(empty.url).pathname.slice(1)} set search_path = public, pg_catalog`,
       );
-      const started = migrate({ url: empty.url, migrations, log: silentLog });
+      const started = migrate({ url, migrations, log: silentLog });
       await expect(started).rejects.toThrow(DatabaseStartError);
       await expect(started).rejects.toThrow(
         /^The database \S+ at \S+ is PostgreSQL 140023, but Atrium needs .*15 or newer; .*$/u,
@@ -89,6 +95,7 @@ describe("Migrations", () => {
         { found: null },
       ]);
     } finally {
+      await link.close();
       await empty.close();
     }
   });

@@ -6,6 +6,7 @@ import { DatabaseStartError, isUnavailable, isUnwritable, READ_ONLY } from "./fa
 import { closeConnection } from "./patches/pg-close-connection.ts";
 import { GroupedStatement, QueryGroup } from "./patches/pg-query-group.ts";
 import type { Waiting } from "./patches/pg-query-group.ts";
+import { sessionOptions } from "./session-settings.ts";
 import { createStatementNames } from "./statement-names.ts";
 
 /** The restricted role: reads and writes rows, owns nothing, cannot change audit events. */
@@ -198,7 +199,7 @@ function appConfig(url: string): pg.ClientConfig {
   return {
     ...config,
     // `role` in the start-up packet is SET ROLE without a round trip, and RESET ROLE returns to it.
-    options: [config.options, `-c role=${appRole}`].filter(Boolean).join(" "),
+    options: sessionOptions(config.options, { role: appRole }),
     application_name: config.application_name ?? "atrium",
     statement_timeout: DATABASE_TIMEOUTS.statementMs,
     idle_in_transaction_session_timeout: DATABASE_TIMEOUTS.idleInTransactionMs,
@@ -249,10 +250,12 @@ export function createAppPool(url: string, max: number, log: Log): pg.Pool {
 /** `application_name` of migrations. */
 export const OWNER_APPLICATION = "atrium-migrations";
 
-/** Settings for the owner of the schema, without statement time limits: a migration may take long. */
+/** Settings for the owner of the schema, without time limits: a migration may take long, beside an idle connection. */
 export function ownerConfig(url: string): pg.PoolConfig {
+  const config = parseIntoClientConfig(url);
   return {
-    ...parseIntoClientConfig(url),
+    ...config,
+    options: sessionOptions(config.options, { statement_timeout: "0", idle_in_transaction_session_timeout: "0" }),
     application_name: OWNER_APPLICATION,
     connectionTimeoutMillis: 5_000,
     keepAlive: true,

@@ -3,6 +3,7 @@ import type { Pool, PoolClient } from "pg";
 import type { Log } from "../log.ts";
 import { createAppPool } from "./connection.ts";
 import { mapFailure } from "./failure.ts";
+import { withoutTransactionTimeout } from "./session-settings.ts";
 
 /** Interval of the queries that check the connection, milliseconds. */
 const CHECK_MS = 5_000;
@@ -50,6 +51,7 @@ export function createLivenessLock(url: string, log: Log): LivenessLock {
     try {
       await taken.query("begin");
       await taken.query("set local idle_in_transaction_session_timeout = 0");
+      await taken.query(withoutTransactionTimeout("this transaction"));
       await taken.query(`set local application_name = '${APPLICATION_NAME}'`);
       // A server that is cut off from this process ends the connection after about ten seconds.
       await taken.query("set local tcp_keepalives_idle = 4");

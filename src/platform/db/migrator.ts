@@ -10,6 +10,7 @@ import { DatabaseStartError, isCanceled, isLockTimeout, isUnavailable } from "./
 import { grantRead } from "./grants.ts";
 import { rebuildInvalidIndexes } from "./invalid-indexes.ts";
 import { ensureAppRole } from "./role.ts";
+import { withoutTransactionTimeout } from "./session-settings.ts";
 import type { Log } from "../log.ts";
 
 export type { MigrationObject };
@@ -234,7 +235,7 @@ async function runAll(options: MigrateOptions, ran: string[]): Promise<void> {
 
 /** Runs pending migrations, and adds the name of each that has run. */
 async function runPending(options: MigrateOptions, ran: string[]): Promise<void> {
-  const pool = new pg.Pool({ ...ownerConfig(options.url), max: 2 });
+  const pool = new pg.Pool({ ...ownerConfig(options.url), max: 2, onConnect: endTransactionTimeout });
   pool.on("error", () => undefined);
   // A lost connection fails the current statement; without a listener it would also end the process.
   pool.on("connect", (client) => client.on("error", () => undefined));
@@ -263,6 +264,11 @@ async function runPending(options: MigrateOptions, ran: string[]): Promise<void>
   }
 }
 
+/** Lets transactions of a connection last as long as they need. */
+async function endTransactionTimeout(client: pg.ClientBase): Promise<void> {
+  await client.query(withoutTransactionTimeout("session"));
+}
+
 /** Connects; waits while the database is unavailable, fails immediately when it refuses the connection. */
 async function connectWithRetries(url: string, waitMs: number): Promise<pg.Client> {
   const until = performance.now() + waitMs;
@@ -271,6 +277,7 @@ async function connectWithRetries(url: string, waitMs: number): Promise<pg.Clien
     client.on("error", () => undefined);
     try {
       await client.connect();
+      await endTransactionTimeout(client);
       return client;
     } catch (error) {
       await client.end().catch(() => undefined);
