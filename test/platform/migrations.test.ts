@@ -100,6 +100,20 @@ describe("Migrations", () => {
     }
   });
 
+  test("migrations refuse a database that cannot store every text before they change anything", async () => {
+    const name = `atrium_test_latin_${process.pid}`;
+    await runSql(home.url, `create database ${name} encoding 'LATIN1' locale 'C' template template0`);
+    const url = Object.assign(new URL(home.url), { pathname: name }).href;
+    try {
+      const started = migrate({ url, migrations, log: silentLog });
+      await expect(started).rejects.toThrow(DatabaseStartError);
+      await expect(started).rejects.toThrow(/^The database \S+ at \S+ has the encoding LATIN1, but .*UTF8.*$/u);
+      expect(await runSql(url, "select to_regclass('public.schema_migrations') as found")).toEqual([{ found: null }]);
+    } finally {
+      await runSql(home.url, `drop database ${name} with (force)`);
+    }
+  });
+
   test.each([
     ["in one transaction", defineMigration],
     ["in steps", defineConcurrentMigration],

@@ -4,20 +4,18 @@ import { Migration, Migrator } from "@mikro-orm/migrations";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { parseIntoClientConfig } from "pg-connection-string";
-import { connectionFailure, describeDatabase, OWNER_APPLICATION, ownerConfig } from "./connection.ts";
+import { connectionFailure, OWNER_APPLICATION, ownerConfig } from "./connection.ts";
 import { PoolDialect } from "./dialect.ts";
-import { DatabaseStartError, isCanceled, isLockTimeout, isUnavailable } from "./failure.ts";
+import { isCanceled, isLockTimeout, isUnavailable } from "./failure.ts";
 import { grantRead } from "./grants.ts";
 import { rebuildInvalidIndexes } from "./invalid-indexes.ts";
+import { demandSupported, migrationTable } from "./requirements.ts";
 import { ensureAppRole } from "./role.ts";
 import { withoutTransactionTimeout } from "./session-settings.ts";
 import type { Log } from "../log.ts";
 
 export type { MigrationObject };
-/** Table with the names of the migrations that have run. */
-export const migrationTable = "schema_migrations";
-/** The oldest PostgreSQL with what migrations use: `nulls not distinct`, and views with `security_invoker`. */
-const OLDEST_MAJOR = 15;
+export { migrationTable };
 /** Key of the advisory lock under which migrations run, one at a time per database. */
 const LOCK_KEY = 7_203_918_451;
 /**
@@ -140,20 +138,9 @@ export async function migrate(options: MigrateOptions): Promise<string[]> {
   }
 }
 
-/** @throws {DatabaseStartError} when the server is too old for the migrations */
-async function demandVersion(client: pg.Client, url: string): Promise<void> {
-  const sql = "select current_setting('server_version') as text, current_setting('server_version_num')::int as number";
-  const { text = "", number = 0 } = (await client.query<{ text: string; number: number }>(sql)).rows[0] ?? {};
-  if (number >= OLDEST_MAJOR * 10_000) return;
-  throw new DatabaseStartError(
-    `The database ${describeDatabase(url)} is PostgreSQL ${text}, but Atrium needs PostgreSQL ${OLDEST_MAJOR} or ` +
-      "newer; upgrade the server, or name another one.",
-  );
-}
-
 async function migrateOn(client: pg.Client, options: MigrateOptions, ran: string[]): Promise<void> {
   const { say = (line: string) => options.log.warn(line), appUrl } = options;
-  await demandVersion(client, options.url);
+  await demandSupported(client, options.url);
   await acquireMigrationLock(client, say);
   await ensureAppRole(client, appUrl === undefined ? undefined : parseIntoClientConfig(appUrl).user);
   await withBlockersTold(client, say, async () => {
@@ -235,7 +222,9 @@ async function runAll(options: MigrateOptions, ran: string[]): Promise<void> {
 
 /** Runs pending migrations, and adds the name of each that has run. */
 async function runPending(options: MigrateOptions, ran: string[]): Promise<void> {
-  const pool = new pg.Pool({ ...ownerConfig(options.url), max: 2, onConnect: endTransactionTimeout });
+  // Its type leaves out that the pool waits for a promise.
+  const onConnect: (client: pg.ClientBase) => unknown = endTransactionTimeout;
+  const pool = new pg.Pool({ ...ownerConfig(options.url), max: 2, onConnect });
   pool.on("error", () => undefined);
   // A lost connection fails the current statement; without a listener it would also end the process.
   pool.on("connect", (client) => client.on("error", () => undefined));
