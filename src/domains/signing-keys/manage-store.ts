@@ -20,9 +20,12 @@ const columns = `kid, algorithm, description, public_pem as "publicPem", active,
   created_at as "createdAt"`;
 const newestFirst = "order by created_at desc, kid";
 
-/** Locks an organization's keys against other changes until the transaction ends. */
+/**
+ * Locks an organization's keys against other changes until the transaction ends. `for update` would make sessions wait
+ * too, which refer to the organization: those that their person opens have locked the membership before.
+ */
 export async function lockKeys(tx: Tx, orgUuid: string): Promise<void> {
-  await tx.query("select 1 from organizations where uuid = $1 for update", [orgUuid]);
+  await tx.query("select 1 from organizations where uuid = $1 for no key update", [orgUuid]);
 }
 
 /** Keys of the key set at a time, newest first. */
