@@ -44,6 +44,11 @@ const writes: Record<string, (who: Somebody) => Promise<Write>> = {
     const { install_id } = await done(who, "POST", `/api/marketplace/${shop.slug}/install`, {});
     return ["DELETE", `/api/installs/${install_id}`];
   },
+  async "service identity"(who) {
+    const path = `/api/organizations/${who.org}/service-identities`;
+    const { identity_id } = await done(who, "POST", path, { name: "raced", role_id: 3 });
+    return ["PATCH", `${path}/${identity_id}`, { role_id: 4 }];
+  },
   async "certificate authority"(who) {
     const path = `/api/admin/organizations/${who.org}/mtls-ca`;
     await done(who, "POST", path, { common_name: "Raced", key_algorithm: "ecdsa-p256" });
@@ -75,7 +80,8 @@ it.each(Object.keys(writes))(
     const left = `select 1 from vault_secrets where org_uuid = $1 and deleted_at is null
       union all select 1 from apps where org_uuid = $1 and status <> 'archived'
       union all select 1 from installs where org_uuid = $1 and status not in ('deprovisioning', 'deprovisioned')
-      union all select 1 from mtls_cas where org_uuid = $1 and deleted_at is null`;
+      union all select 1 from mtls_cas where org_uuid = $1 and deleted_at is null
+      union all select 1 from service_identities where org_uuid = $1 and deleted_at is null`;
     expect(await runSql(app.databaseUrl, left, [who.org])).toEqual([]);
   },
 );

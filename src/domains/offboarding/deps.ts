@@ -19,7 +19,7 @@ export interface OffboardingDeps {
   rbac: Pick<Rbac, "members">;
   sessions: Pick<Sessions, "ending">;
   credentials: { manage: Pick<Credentials["manage"], "endWithMembership" | "endWithOrganization"> };
-  serviceIdentities: Pick<ServiceIdentities, "endWithOrganization">;
+  serviceIdentities: Pick<ServiceIdentities, "lockForEnd" | "endWithOrganization">;
   marketplace: Pick<Marketplace, "memberLeaves" | "lockForEnd" | "organizationEnds">;
   billing: { ending: Pick<Billing["ending"], "organizationEnds"> };
   mtlsCa: { authorities: Pick<MtlsCa["authorities"], "lockForEnd" | "endWithOrganization"> };

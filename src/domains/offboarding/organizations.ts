@@ -43,6 +43,7 @@ export function createOrganizationEnd(deps: Deps) {
    */
   async function endLocked(tx: Tx, { uuid, name }: OrganizationRow, by: Cause): Promise<void> {
     const ended = EVENTS["organization.deleted"];
+    await serviceIdentities.lockForEnd(tx, uuid);
     await mtlsCa.authorities.lockForEnd(tx, uuid);
     await marketplace.lockForEnd(tx, uuid);
     await vault.lockForEnd(tx, uuid);

@@ -26,9 +26,13 @@ const columns = (at: string): string => `i.identity_id as "identityId", i.name, 
     select 1 from svids s where s.identity_id = i.identity_id and s.revoked_at is null and s.not_after > ${at}
     limit ${MAX_EXACT}) as active) as "svidCount"`;
 
-/** Stores an identity; false when a living one of the organization has its name. */
+/**
+ * Stores an identity; false when a living one of the organization has its name. Reauthorizes the caller first: whoever
+ * changes a name has locked their membership before the index makes them wait for another who takes the same one.
+ */
 export async function insertIdentity(tx: Tx, orgUuid: string, identity: NewIdentity): Promise<boolean> {
   const { identityId, name, description, roleId, createdAt } = identity;
+  await tx.reauthorize("keep");
   const rows = await tx.query(
     `insert into service_identities (identity_id, org_uuid, name, description, role_id, created_at, updated_at)
      values ($1, $2, $3, $4, $5, $6, $6) on conflict (org_uuid, name) where deleted_at is null do nothing
@@ -116,8 +120,12 @@ export async function updateIdentity(
   }
 }
 
-/** Ends an identity; returns its name, undefined when there was no living one. */
+/**
+ * Ends an identity; returns its name, undefined when there was no living one. Locks it before the caller, as those do
+ * who make credentials for it.
+ */
 export async function endIdentity(tx: Tx, orgUuid: string, identityId: string, at: Date): Promise<string | undefined> {
+  if ((await lockIdentity(tx, orgUuid, identityId, at)) === undefined) return undefined;
   await tx.reauthorize();
   const sql = `update service_identities set deleted_at = $3, updated_at = $3
     where org_uuid = $1 and identity_id = $2 and deleted_at is null returning name`;
@@ -129,6 +137,13 @@ export interface EndedIdentities {
   identities: number;
   tokens: number;
   svids: number;
+}
+
+/** Locks the living identities of an organization until the transaction ends. */
+export async function lockAllOf(tx: Tx, orgUuid: string): Promise<void> {
+  const sql = `select 1 from service_identities where org_uuid = $1 and deleted_at is null
+    order by identity_id for no key update`;
+  await tx.query(sql, [orgUuid]);
 }
 
 /**

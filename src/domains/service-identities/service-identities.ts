@@ -6,7 +6,7 @@ import { createAuthenticate } from "./authenticate.ts";
 import { createAutomationTokens } from "./automation-tokens.ts";
 import type { ServiceIdentitiesDeps } from "./deps.ts";
 import { createIdentities } from "./identities.ts";
-import { endAllOf, keepIdentity } from "./identity-store.ts";
+import { endAllOf, keepIdentity, lockAllOf } from "./identity-store.ts";
 import { KEPT_MS } from "./rules.ts";
 import { createSvids } from "./svids.ts";
 import { deleteEnded } from "./tidy-store.ts";
@@ -25,6 +25,8 @@ export function createServiceIdentities(deps: ServiceIdentitiesDeps) {
     svids: createSvids(deps),
     ...createAuthenticate(deps),
     clock,
+    /** Locks the identities of an organization that is about to be deleted. */
+    lockForEnd: lockAllOf,
     /** Ends every identity of an organization with its credentials when the organization is deleted. */
     async endWithOrganization(tx: Tx, orgUuid: string): Promise<void> {
       await endAllOf(tx, orgUuid, dateOf(clock));

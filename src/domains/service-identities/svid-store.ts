@@ -91,15 +91,18 @@ export function activeSvidsOf(
   );
 }
 
-/** An SVID of an organization, locked for a change until the transaction ends. */
+/**
+ * An SVID of an organization, locked for its end until the transaction ends. Reauthorizes the caller first: the end of
+ * its identity locks the caller before SVIDs.
+ */
 export async function lockSvid(tx: Tx, orgUuid: string, svidId: string): Promise<SvidRow | undefined> {
+  await tx.reauthorize();
   const sql = `select ${columns} from svids where org_uuid = $1 and svid_id = $2 for no key update`;
   return (await tx.query<SvidRow>(sql, [orgUuid, svidId]))[0];
 }
 
 /** Revokes an SVID; false when it is revoked already. */
 export async function revokeSvid(tx: Tx, svidId: string, at: Date): Promise<boolean> {
-  await tx.reauthorize();
   const sql = "update svids set revoked_at = $2 where svid_id = $1 and revoked_at is null returning 1 as one";
   return (await tx.query(sql, [svidId, at])).length > 0;
 }
