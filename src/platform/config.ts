@@ -1,5 +1,6 @@
 import { parseEmail } from "./email.ts";
 import { LOG_LEVELS } from "./log.ts";
+import { readDatabaseUrl } from "./config/database-url.ts";
 import { parseDuration, Reader } from "./config/reader.ts";
 import type { Environment } from "./config/reader.ts";
 import { readSecrets } from "./config/secret-files.ts";
@@ -57,8 +58,8 @@ export function readConfig(env: Environment, options: ReadOptions = {}): Config 
     baseUrlGiven: baseUrl !== undefined,
     dataDir: read.text("SERVICE_DATA_DIR") ?? ".atrium",
     database: {
-      url: read.url("DATABASE_URL", ["postgres", "postgresql"], { secret: true }),
-      migrationUrl: read.url("DATABASE_MIGRATION_URL", ["postgres", "postgresql"], { secret: true }),
+      url: readDatabaseUrl(read, "DATABASE_URL"),
+      migrationUrl: readDatabaseUrl(read, "DATABASE_MIGRATION_URL"),
     },
     temporal: {
       address: read.hostPort("TEMPORAL_ADDRESS"),

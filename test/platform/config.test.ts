@@ -95,6 +95,19 @@ describe("readConfig", () => {
     expect(problems(migrating, { databaseOnly: true })).toEqual([unreadable("DATABASE_MIGRATION_URL")]);
   });
 
+  test("a DATABASE_URL says what is wrong with it, and never its password", () => {
+    const url = "postgres://app:geheim@db/atrium?sslmode=verify-full";
+    expect(problems({ ...production, DATABASE_URL: `${url}&sslrootcert=/none/ca.pem` })).toEqual([
+      "DATABASE_URL: the file /none/ca.pem cannot be read (ENOENT)",
+    ]);
+    expect(problems({ ...production, DATABASE_MIGRATION_URL: `${url}&sslkey=/none/key.pem` })).toEqual([
+      "DATABASE_MIGRATION_URL: the file /none/key.pem cannot be read (ENOENT)",
+    ]);
+    expect(problems({ ...production, DATABASE_URL: "postgres://app:ge/heim@db/atrium" })).toEqual([
+      expect.stringMatching(/^DATABASE_URL is not a URL .* percent-encoded$/u),
+    ]);
+  });
+
   test("production has other defaults, by either variable", () => {
     for (const env of [production, { ...production, SERVICE_PROFILE: undefined, NODE_ENV: "production" }]) {
       expect(readConfig(env)).toMatchObject({

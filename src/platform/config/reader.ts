@@ -153,7 +153,9 @@ export class Reader {
   }
 
   url(name: string, schemes: readonly string[], options: { secret?: boolean } = {}): string | undefined {
-    const expected = `a URL that starts with ${schemes.map((scheme) => `${scheme}://`).join(" or ")}`;
+    const starts = schemes.map((scheme) => `${scheme}://`).join(" or ");
+    const hint = options.secret === true ? ", with special characters of a password percent-encoded" : "";
+    const expected = `a URL that starts with ${starts}${hint}`;
     return this.parsed(
       name,
       (text) => (parseUrl(text, schemes) === undefined ? undefined : text),
