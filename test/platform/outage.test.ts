@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { migrations } from "../../src/migrations/index.ts";
-import { DatabaseStartError, migrate, openDatabase } from "../../src/platform/db/index.ts";
+import { DatabaseStartError, isUnsent, mapFailure, migrate, openDatabase } from "../../src/platform/db/index.ts";
 import type { OpenDatabase } from "../../src/platform/db/index.ts";
 import { silentLog } from "../../src/platform/log.ts";
 import { testClock } from "../support/clock.ts";
@@ -141,6 +141,16 @@ describe("A database that is away", () => {
     expect(await statuses()).toEqual([200, 200, 200]);
   });
 });
+
+test.each(["EMFILE", "EADDRNOTAVAIL"])(
+  "a connection that a machine short of resources refuses with %s is a 503",
+  (code) => {
+    const cause = Object.assign(new Error(`connect ${code} 127.0.0.1:5432`), { code });
+    const mapped = mapFailure(cause);
+    expect(mapped).toMatchObject({ status: 503, code: "unavailable" });
+    expect(isUnsent(mapped)).toBe(true);
+  },
+);
 
 test("a migration waits for a database, and its error contains no password", async () => {
   const port = await freePort();

@@ -17,6 +17,11 @@ const UNAVAILABLE = new Set([
   "EHOSTUNREACH",
   "ENETUNREACH",
   "ENOENT",
+  // This process or its machine has no file descriptor, port or buffer left for a connection.
+  "EMFILE",
+  "ENFILE",
+  "EADDRNOTAVAIL",
+  "ENOBUFS",
   "57014",
   "57P01",
   "57P02",
@@ -83,7 +88,17 @@ export function isUnavailable(error: unknown): boolean {
 }
 
 /** Codes of an attempt to connect that failed; 53300 is too_many_connections, of the server or of a quota. */
-const UNCONNECTED = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "53300"]);
+const UNCONNECTED = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "EMFILE",
+  "ENFILE",
+  "EADDRNOTAVAIL",
+  "53300",
+]);
 
 /** Whether an error for clients says that a statement was not sent, because there was no connection for it. */
 export function isUnsent(error: unknown): boolean {
