@@ -8,7 +8,6 @@ import { causedByPerson, EVENTS } from "../event-catalogue/index.ts";
 import { endCodes } from "./code-store.ts";
 import type { LoginDeps } from "./deps.ts";
 import { createRevocation } from "./revocation.ts";
-import { storedEmail } from "./rules.ts";
 import { endAllMailTokens } from "./store.ts";
 
 const disownErrors = defineErrors({
@@ -41,9 +40,6 @@ export function createDisown(deps: LoginDeps) {
       else await offboarding.members.end(tx, orgUuid, userUuid, by);
     }
     await mfa.factors.endAll(tx, userUuid, REASON, by);
-    const emailKey = storedEmail(email).key;
-    await endAllMailTokens(tx, emailKey, dateOf(clock));
-    await endCodes(tx, emailKey);
     await people.disown(tx, userUuid);
     await events.emit(tx, EVENTS["user.removed"], {
       by,
@@ -61,9 +57,14 @@ export function createDisown(deps: LoginDeps) {
   return async function disown(context: RequestContext, token: string): Promise<void> {
     const hash = hashToken(token);
     await context.transaction(async (tx) => {
-      const userUuid = await people.mails.disownedBy(tx, hash);
-      const account = userUuid === undefined ? undefined : await people.lockUnconfirmed(tx, userUuid);
-      if (userUuid === undefined || account === undefined) throw disownErrors.badLink();
+      const disowned = await people.mails.disownedBy(tx, hash);
+      if (disowned === undefined) throw disownErrors.badLink();
+      const { userUuid, emailKey } = disowned;
+      // Before the person is locked, in the order of what mailed tokens and codes do.
+      await endAllMailTokens(tx, emailKey, dateOf(clock));
+      await endCodes(tx, emailKey);
+      const account = await people.lockUnconfirmed(tx, userUuid);
+      if (account === undefined) throw disownErrors.badLink();
       if (account.confirmed) throw disownErrors.confirmed();
       if (!(await people.mails.useDisownToken(tx, hash, userUuid))) throw disownErrors.badLink();
       await end(tx, userUuid, account.email, context.info);

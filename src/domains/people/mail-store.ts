@@ -36,10 +36,18 @@ export async function addressMail(tx: Tx, { emailKey, hash, at, expiresAt }: Add
   return rows[0] ?? { lastOrganization: null, unconfirmed: false };
 }
 
+/** A person whose account a disown token ends. */
+export interface Disowned {
+  userUuid: string;
+  emailKey: string;
+}
+
 /** The person behind a disown token that is neither used nor expired. */
-export async function disownedBy(tx: Tx, hash: Buffer, at: Date): Promise<string | undefined> {
-  const sql = "select user_uuid from disown_tokens where hash = $1 and used_at is null and expires_at > $2";
-  return (await tx.query<{ user_uuid: string }>(sql, [hash, at]))[0]?.user_uuid;
+export async function disownedBy(tx: Tx, hash: Buffer, at: Date): Promise<Disowned | undefined> {
+  const sql = `select p.uuid as "userUuid", p.email_key as "emailKey"
+    from disown_tokens d join people p on p.uuid = d.user_uuid
+    where d.hash = $1 and d.used_at is null and d.expires_at > $2`;
+  return (await tx.query<Disowned>(sql, [hash, at]))[0];
 }
 
 /** Consumes a disown token, and every other one of the same person with it. False when it is used or expired. */

@@ -87,7 +87,8 @@ export function createMails({ database, mailOutbox, clock, random, config }: Mai
     },
 
     /** The person whose account a disown token ends; undefined when it is unknown, used or expired. */
-    disownedBy: (tx: Tx, hash: Buffer): Promise<string | undefined> => store.disownedBy(tx, hash, dateOf(clock)),
+    disownedBy: (tx: Tx, hash: Buffer): Promise<store.Disowned | undefined> =>
+      store.disownedBy(tx, hash, dateOf(clock)),
     /** Consumes a disown token, with every other one of the person; false when it is used or expired. */
     useDisownToken: (tx: Tx, hash: Buffer, userUuid: string): Promise<boolean> =>
       store.useDisownToken(tx, hash, userUuid, dateOf(clock)),

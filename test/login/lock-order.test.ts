@@ -1,0 +1,31 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { startApp } from "../support/app.ts";
+import type { TestApp } from "../support/app.ts";
+import { watchDeadlocks } from "../support/deadlocks.ts";
+import { holding } from "../support/holding.ts";
+import { founder, mailsTo, outcome } from "../support/people.ts";
+
+const { log, deadlocks } = watchDeadlocks();
+let app: TestApp;
+beforeAll(async () => {
+  app = await startApp({ env: { SERVICE_OPEN_SIGNUP: "1" }, log });
+});
+afterAll(() => app.close());
+
+it("an account is disowned while its address is confirmed, without a deadlock", async () => {
+  const { email, userUuid } = await founder(app);
+  const text = (await mailsTo(app, email)).map((mail) => mail.text).join();
+  const tokenOf = (page: string): string => new RegExp(`/${page}#token=([\\w-]+)`, "u").exec(text)?.[1] ?? "";
+
+  const held = await holding(app.databaseUrl);
+  // The end of the account has locked the person by then, and comes to their sessions.
+  await held.run("select 1 from sessions where user_uuid = $1 for update", [userUuid]);
+  const disown = app.call("POST", "/api/auth/email/disown", { body: { token: tokenOf("disown") } });
+  await held.waitedFor();
+  const confirm = app.call("POST", "/api/auth/email/confirm", { body: { token: tokenOf("confirm-email") } });
+  await held.waitedFor(2);
+  await held.commit();
+
+  expect([outcome(await disown), outcome(await confirm)]).toEqual(["204", "401 unauthorized"]);
+  expect(deadlocks).toEqual([]);
+});
