@@ -82,13 +82,21 @@ export async function signInAddresses(database: Database, emailKey: string, sinc
   );
 }
 
-/** Stores that the second factor was proven in a session. */
+/**
+ * Stores that the second factor was proven in a session. Reauthorizes the caller first, whose session it is: the
+ * membership must be locked before a session.
+ */
 export async function markSecondFactor(tx: Tx, uuid: string, at: Date): Promise<void> {
+  await tx.reauthorize();
   await tx.query("update sessions set second_factor_at = $2 where uuid = $1", [uuid, at]);
 }
 
-/** Stores a step-up in a session, by any method; returns the session's absolute end, undefined when there is none. */
+/**
+ * Stores a step-up in a session, by any method; returns the session's absolute end, undefined when there is none. Locks
+ * as {@link markSecondFactor} does.
+ */
 export async function markStepUp(tx: Tx, uuid: string, at: Date): Promise<Date | undefined> {
+  await tx.reauthorize();
   const sql = `update sessions set step_up_at = $2 where uuid = $1
     returning coalesce(refresh_until, expires_at) as "absoluteEnd"`;
   return (await tx.query<{ absoluteEnd: Date }>(sql, [uuid, at]))[0]?.absoluteEnd;
@@ -109,8 +117,12 @@ export async function lastProofs(tx: Tx, uuid: string): Promise<LastProofs> {
   return (await tx.query<LastProofs>(sql, [uuid]))[0] ?? { secondFactor: null, any: null };
 }
 
-/** The absolute end of a live session, locked until the transaction ends; undefined when it has ended. */
+/**
+ * The absolute end of a live session, locked until the transaction ends; undefined when it has ended. Reauthorizes the
+ * caller first, so that their membership is locked before a session.
+ */
 export async function keepLive(tx: Tx, uuid: string | null, at: Date): Promise<{ absoluteEnd: Date } | undefined> {
+  await tx.reauthorize("keep");
   const sql = `select coalesce(refresh_until, expires_at) as "absoluteEnd" from sessions
     where uuid = $1 and revoked_at is null and expires_at > $2 for share`;
   return (await tx.query<{ absoluteEnd: Date }>(sql, [uuid, at]))[0];
