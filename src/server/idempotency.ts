@@ -1,11 +1,9 @@
-import { createHash } from "node:crypto";
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
-import { isReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
-import type { ReflectMessage } from "@bufbuild/protobuf/reflect";
 import { errors } from "../platform/errors.ts";
 import type { IdempotencyScope, IdempotencyStore } from "../platform/idempotency.ts";
 import type { Call } from "./call.ts";
+import { fingerprint } from "./fingerprint.ts";
 import type { Policy } from "./policy.ts";
 
 /**
@@ -52,39 +50,6 @@ export async function runOnce(
 }
 
 const CONTENT_TYPE = "content-type";
-
-/** Returns the SHA-256 of a request message, which is the same over every protocol. */
-function fingerprint(desc: DescMessage, message: Message): Buffer {
-  const { message: ordered } = orderMaps(reflect(desc, message, false));
-  return createHash("sha256")
-    .update(toBinary(desc, ordered, { writeUnknownFields: false }))
-    .digest();
-}
-
-/**
- * Returns a copy in which the entries of every map, those of a Struct included, are in the order of their keys. Protobuf
- * leaves their order to the sender: that of Go changes it at random from one attempt to the next.
- */
-function orderMaps(from: ReflectMessage): ReflectMessage {
-  // Unchecked: the values were checked when they were decoded.
-  const to = reflect(from.desc, undefined, false);
-  for (const field of from.fields) {
-    if (!from.isSet(field)) continue;
-    if (field.fieldKind === "list") {
-      const items = to.get(field);
-      for (const item of from.get(field)) items.add(copyOf(item));
-    } else if (field.fieldKind === "map") {
-      const entries = to.get(field);
-      const ordered = [...from.get(field)].toSorted(([one], [other]) => (String(one) < String(other) ? -1 : 1));
-      for (const [key, value] of ordered) entries.set(key, copyOf(value));
-    } else to.set(field, copyOf(from.get(field)));
-  }
-  return to;
-}
-
-function copyOf(value: unknown): unknown {
-  return isReflectMessage(value) ? orderMaps(value) : value;
-}
 
 /**
  * Packs a response with the headers its handler set: four bytes of length, the headers as JSON, the message. Of those
