@@ -125,6 +125,37 @@ describe("step-up", () => {
     expect(outcome(await get("/api/auth/step-up/status", elevated))).toBe("401 unauthorized");
   });
 
+  it("the log of the organization has every step-up, and every refused one with its code", async () => {
+    const { token } = await founder(app);
+    const challenge = async () => (await post("/api/auth/step-up/challenge", { method: "password" }, token)).body;
+    const { challenge_id } = await challenge();
+    const { challenge_id: late } = await challenge();
+    for (const given of ["wrong", password, password])
+      await post("/api/auth/step-up/verify", { challenge_id, password: given }, token);
+    app.clock.advance(300_000);
+    await post("/api/auth/step-up/verify", { challenge_id: late, password }, token);
+    const logged = async (type: string) =>
+      (await get(`/api/auth/events?type=step_up.${type}`, token)).body.data.map(
+        ({ outcome: ended, metadata }: { outcome: string; metadata: object }) => [ended, metadata],
+      );
+    const of = { challenge_id, method: "password" };
+    expect(await logged("verified")).toEqual([["success", of]]);
+    expect(await logged("failed")).toEqual([
+      ["failure", { ...of, challenge_id: late, code: "expired_challenge" }],
+      ["failure", { ...of, code: "challenge_gone" }],
+      ["failure", { ...of, code: "invalid_code" }],
+    ]);
+    const { challenge_id: last } = await challenge();
+    for (let at = 0; at < 5; at++) await post("/api/auth/step-up/verify", { challenge_id: last, password: "x" }, token);
+    await post("/api/auth/step-up/challenge", { method: "password" }, token);
+    expect(await logged("challenged")).toEqual([
+      ["failure", { code: "too_many_attempts", method: "password" }],
+      ["success", { ...of, challenge_id: last }],
+      ["success", { ...of, challenge_id: late }],
+      ["success", of],
+    ]);
+  });
+
   it("an Idempotency-Key applies to the challenge", async () => {
     const { token } = await founder(app);
     const options = { token, body: { method: "password" }, headers: { "idempotency-key": "once" } };
