@@ -1,11 +1,12 @@
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import type { TestApp } from "../support/app.ts";
-import { member } from "../support/people.ts";
+import { elevated, founder, member } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 import { runSql } from "../support/postgres.ts";
-import { done } from "./world.ts";
-import type { Workload } from "./workloads.ts";
+import { apiKey, done, platformAdmin, populate, publishApp, signIn } from "./world.ts";
 import type { Ids, Side } from "./world.ts";
+import { workload } from "./workloads.ts";
+import type { Workload } from "./workloads.ts";
 
 /** An organization with one object of each kind, and the person who writes in it. */
 export interface Stage {
@@ -17,6 +18,24 @@ export interface Stage {
   key: { id: string; key: string };
   automation: Workload;
   device: string;
+}
+
+/** An organization with one object of each kind and an owner who has every permission. */
+export async function openStage(app: TestApp): Promise<Stage> {
+  const shop = await publishApp(app, (await signIn(app, await founder(app))).token, (await platformAdmin(app)).token);
+  const side = await populate(app, shop.slug);
+  const ann = await member(app, { ...side.owner, token: side.token }, 1);
+  await runSql(app.databaseUrl, "update memberships set is_owner = true where user_uuid = $1", [ann.userUuid]);
+  await runSql(
+    app.databaseUrl,
+    "update people set is_platform_admin = true, is_superuser = true, is_operator = true where uuid = $1",
+    [ann.userUuid],
+  );
+  const device = randomUUID();
+  const { token, sid } = await signIn(app, ann, device);
+  const key = await apiKey(app, { org: ann.org, token }, ["admin", "vault:write"]);
+  const automation = await workload(app, { org: ann.org, token });
+  return { app, side, actor: { ...ann, token: await elevated(app, token) }, sid, key, automation, device };
 }
 
 /** A write that succeeds unless its caller loses their permission meanwhile. */

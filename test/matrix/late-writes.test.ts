@@ -3,16 +3,15 @@ import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { callRest } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
-import { elevated, founder, member } from "../support/people.ts";
-import { runSql } from "../support/postgres.ts";
+import { openStage } from "./late-writes-stage.ts";
 import { pathOf, writes, writingRoutes } from "./late-writes.ts";
 import type { Stage, Write } from "./late-writes.ts";
 import { openRaces } from "./race.ts";
 import type { Races } from "./race.ts";
 import { guardedRoutes } from "./rules.ts";
 import type { Credential } from "./send.ts";
-import { apiKey, platformAdmin, populate, publishApp, signIn, startMatrixApp } from "./world.ts";
-import { bySvid, workload } from "./workloads.ts";
+import { startMatrixApp } from "./world.ts";
+import { bySvid } from "./workloads.ts";
 
 let app: TestApp;
 let races: Races;
@@ -24,24 +23,6 @@ afterAll(async () => {
   await races.close();
   await app.close();
 });
-
-/** An organization with one object of each kind and an owner who has every permission. */
-async function stage(): Promise<Stage> {
-  const shop = await publishApp(app, (await signIn(app, await founder(app))).token, (await platformAdmin(app)).token);
-  const side = await populate(app, shop.slug);
-  const ann = await member(app, { ...side.owner, token: side.token }, 1);
-  await runSql(app.databaseUrl, "update memberships set is_owner = true where user_uuid = $1", [ann.userUuid]);
-  await runSql(
-    app.databaseUrl,
-    "update people set is_platform_admin = true, is_superuser = true, is_operator = true where uuid = $1",
-    [ann.userUuid],
-  );
-  const device = randomUUID();
-  const { token, sid } = await signIn(app, ann, device);
-  const key = await apiKey(app, { org: ann.org, token }, ["admin", "vault:write"]);
-  const automation = await workload(app, { org: ann.org, token });
-  return { app, side, actor: { ...ann, token: await elevated(app, token) }, sid, key, automation, device };
-}
 
 /** Statements that end or reduce a caller's permissions, and that restore them for the next write. */
 interface End {
@@ -152,7 +133,7 @@ describe("Writes of a caller that ends", () => {
     "a writing route returns 401 and commits nothing when %s during the request",
     async (what) => {
       const end = ends[what] as End;
-      const on = await stage();
+      const on = await openStage(app);
       const forKeys = new Set(
         guardedRoutes()
           .filter(
