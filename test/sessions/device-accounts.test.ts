@@ -222,4 +222,19 @@ describe("removing an account", () => {
     expect((await app.call("DELETE", url(`accounts/${String(own?.["id"])}`), { token: anns.token })).status).toBe(204);
     expect([await works(app, anns.token), await works(app, ann.token)]).toEqual([false, true]);
   });
+
+  it("the login's own account is that of its organization, and its removal ends no session in another", async () => {
+    const { status, body } = await app.call("POST", "/api/organizations", {
+      token: anns.token,
+      body: { name: `Side of ${device}` },
+      headers: { "x-device-uuid": device },
+    });
+    expect(status).toBe(201);
+    const side = body.access_token as string;
+    const [own, ...rest] = await accounts();
+    expect([own?.["org_uuid"], rest]).toEqual([boss.org, []]);
+    expect((await accounts(side)).map(({ org_uuid }) => org_uuid)).toEqual([body.org_uuid]);
+    expect((await app.call("DELETE", url(`accounts/${String(own?.["id"])}`), { token: anns.token })).status).toBe(204);
+    expect([await works(app, anns.token), await works(app, side)]).toEqual([false, true]);
+  });
 });
