@@ -202,6 +202,33 @@ describe("an mfa_token", () => {
     );
     expect(rows).toEqual([{ outcome: "failure", org_uuid: null, metadata: { code: "unauthorized" } }]);
   });
+
+  it("a refused second factor is in the log of the organization that the sign-in would enter", async () => {
+    const person = await enrolled(identity);
+    const code = wrongCode(person.secret, identity.clock.now());
+    for (const recovery of [false, true]) {
+      const attempt = { mfaToken: await person.pass(), code, recovery };
+      expect(await ending(identity.login.completeSignIn(identity.anonymous(), attempt))).toBe("401 unauthorized");
+    }
+    const refused = await identity.sql(
+      `select type, org_uuid, metadata from auth_events
+       where user_uuid = $1 and outcome = 'failure' order by sequence`,
+      [person.caller.userUuid],
+    );
+    const rest = { org_uuid: person.caller.orgUuid, metadata: { code: "unauthorized" } };
+    expect(refused).toEqual([
+      { type: "login.totp_verify", ...rest },
+      { type: "login.recovery_code", ...rest },
+    ]);
+  });
+
+  it("a recovery code is a second factor, and no code of an authenticator", async () => {
+    const person = await enrolled(identity);
+    const [code = ""] = await identity.mfa.recoveryCodes.regenerate(identity.context(person.caller));
+    const answer = { mfaToken: await person.pass(), code, recovery: true };
+    const { accessToken } = opened(await identity.login.completeSignIn(identity.anonymous(), answer));
+    expect(decodeJwt(accessToken)["amr"]).toEqual(["pwd", "mfa"]);
+  });
 });
 
 describe("a code", () => {

@@ -242,6 +242,9 @@ describe("recovery codes", () => {
     expect(await eventsOf(identity, person.caller.userUuid, "login.recovery_code")).toEqual(
       ["success", "failure unauthorized", "success"].map((end) => `login.recovery_code ${end}`),
     );
+    await identity.sql("update mfa_recovery_codes set used_at = now() where user_uuid = $1", [person.caller.userUuid]);
+    const status = await identity.mfa.factors.status(identity.context(person.caller));
+    expect(status).toEqual({ hasActiveTotp: true, hasRecoveryCodes: false });
   });
 
   it("one of fifty parallel uses of a recovery code succeeds, each with its own token", async () => {
