@@ -214,6 +214,10 @@ describe("an existing person", () => {
     expect((await app.call("GET", "/api/auth/me", { token: accepted.body.data.access_token })).body).toMatchObject({
       org_uuid: owner.org,
     });
+    expect((await auditOf(app, owner, "email.confirmed"))[0]).toMatchObject({
+      resource_id: guest.userUuid,
+      actor: { id: guest.userUuid },
+    });
   });
 
   it("concurrent acceptances create one membership", async () => {

@@ -94,6 +94,13 @@ it("mailed links and codes are valid as long as configured, to the millisecond",
     }),
   ).toEqual(["204", "400 reset_expired"]);
   expect(
+    await around(7 * 86_400 * second, async () => {
+      const { email } = await founder(app);
+      const token = await tokenTo(app, email);
+      return () => post("/api/auth/email/confirm", { token });
+    }),
+  ).toEqual(["204", "401 unauthorized"]);
+  expect(
     await around(90 * 60 * second, async () => {
       const email = address();
       const { token, answer } = await invite(app, await founder(app), email);
