@@ -149,7 +149,7 @@ describe("the export", () => {
 
   it("the export refuses unknown formats and invalid times", async () => {
     expect(await get("?format=xml")).toMatchObject({ status: 400, body: { code: "validation_error" } });
-    expect(await get("", { accept: "image/png" })).toMatchObject({ status: 406 });
+    expect(await get("", { accept: "image/png" })).toMatchObject({ status: 406, body: { code: "not_acceptable" } });
     expect(await get("?from=never")).toMatchObject({ status: 400, body: { code: "invalid_date_range" } });
     expect(await get("?from=2026-01-02&to=2026-01-01")).toMatchObject({
       status: 400,

@@ -36,7 +36,7 @@ describe("app admin", () => {
       granted_by: owner.userUuid,
       created_at: expect.any(String),
     });
-    expect(outcome(await grant(appId, someone.userUuid))).toMatch(/^409 /u);
+    expect(outcome(await grant(appId, someone.userUuid))).toBe("409 grant_exists");
     expect(await tries(appId, someone.token)).toBe("403 forbidden");
     const empowered = await refreshed(app, someone);
     expect(await claimed(empowered)).toContain(appId);
@@ -86,7 +86,7 @@ describe("app admin", () => {
     expect(outcome(await granting)).toBe("404 user_not_found");
   });
 
-  it("a removed member administers no app of the organization any more", async () => {
+  it("a removed member administers no app of the organization any more, nor an inactive one meanwhile", async () => {
     const { appId } = await publish(app, owner.token);
     const someone = await member(app, owner);
     must(await grant(appId, someone.userUuid));
@@ -98,12 +98,18 @@ describe("app admin", () => {
       expect(await claimed(token)).toEqual([]);
       expect(await tries(appId, token)).toBe("404 app_not_found");
     }
-    must(await app.call("DELETE", `/api/users/${someone.userUuid}`, { token: owner.token }));
+    const path = `/api/users/${someone.userUuid}`;
+    const administrators = async (): Promise<string[]> =>
+      (
+        must(await app.call("GET", appPath(appId, "/admins"), { token: owner.token })).data as { user_uuid: string }[]
+      ).map(({ user_uuid: id }) => id);
+    must(await app.call("PATCH", path, { token: owner.token, body: { status: "inactive" } }));
+    expect(await administrators()).toEqual([owner.userUuid]);
+    must(await app.call("PATCH", path, { token: owner.token, body: { status: "active" } }));
+    expect(await administrators()).toEqual([owner.userUuid, someone.userUuid]);
+    must(await app.call("DELETE", path, { token: owner.token }));
     expect(await tries(appId, await refreshed(app, own))).toBe("404 app_not_found");
-    const { data } = must(await app.call("GET", appPath(appId, "/admins"), { token: owner.token })) as {
-      data: { user_uuid: string }[];
-    };
-    expect(data.map(({ user_uuid: id }) => id)).toEqual([owner.userUuid]);
+    expect(await administrators()).toEqual([owner.userUuid]);
     // Coming back does not bring the grant back.
     const { token: invitation } = await invite(app, owner, someone.email);
     const back = must(await app.call("POST", "/api/auth/invite/accept", { body: { token: invitation, password } }));
