@@ -1,5 +1,6 @@
 import { pino } from "pino";
 import type { DestinationStream, Logger } from "pino";
+import { openStandardOutput } from "./log-output.ts";
 
 /** A structured logger; `log.info({requestId}, "text")`. */
 export type Log = Logger;
@@ -44,7 +45,7 @@ export function createLog(options: { level: LogLevel; destination?: DestinationS
     redact: { paths: paths.filter((path) => !/\*\.code$/.test(path)), censor: "[redacted]" },
     serializers: { err: (error: unknown) => describeError(error) },
   };
-  return options.destination === undefined ? pino(settings) : pino(settings, options.destination);
+  return pino(settings, options.destination ?? openStandardOutput());
 }
 
 /** Maximum depth of logged causes. */

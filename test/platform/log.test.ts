@@ -1,3 +1,7 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { createLog } from "../../src/platform/log.ts";
 
@@ -71,4 +75,35 @@ describe("Errors in the log", () => {
       err: { password: "[redacted]", code: "23505" },
     });
   });
+});
+
+/** Starts a process that logs to its standard output as the service does, runs `script` and exits with 3. */
+function logging(script: string) {
+  const before = `import { createLog } from "./src/platform/log.ts";
+    process.stdout.on("error", () => undefined);
+    const log = createLog({ level: "info" });
+    const lines = (count) => { for (let n = 0; n < count; n++) log.info({ n, text: "x".repeat(1000) }); };`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", `${before}${script}; process.exit(3);`], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  return { child, exit: once(child, "exit") };
+}
+const readLater = `await new Promise((resolve) => setTimeout(resolve, 300));`;
+
+test("a process whose log nobody reads any more ends, whether the reader has stopped or is gone", async () => {
+  const stopped = logging(`lines(1000); ${readLater} lines(5000)`);
+  const gone = logging(`${readLater} lines(3); log.fatal("the end")`);
+  gone.child.stdout.destroy();
+  expect(await stopped.exit).toEqual([3, null]);
+  expect(await gone.exit).toEqual([3, null]);
+  stopped.child.stdout.destroy();
+});
+
+test("a slow reader gets every line of a log in its order, up to the last one before the exit", async () => {
+  const { child, exit } = logging(`lines(300); ${readLater} lines(300)`);
+  await sleep(300);
+  const read = (await text(child.stdout)).trimEnd().split("\n");
+  const numbers = read.map((line) => (JSON.parse(line) as { n: number }).n);
+  expect(numbers).toEqual([...Array(300).keys(), ...Array(300).keys()]);
+  expect(await exit).toEqual([3, null]);
 });
