@@ -48,6 +48,39 @@ describeInBrowser("a session that ended under an open page", () => {
     expect(logouts).toBe(1);
   });
 
+  it("a tab that was frozen while another was used ends no session when it is shown again", async () => {
+    const used = await here.open(undefined, { storageState: await here.sessionOf(here.app.owner) });
+    await used.context().addInitScript(`{
+      const now = Date.now;
+      let passed = 0;
+      Date.now = () => now() + passed;
+      window.pass = (minutes) => (passed += minutes * 60_000);
+    }`);
+    const frozen = await used.context().newPage();
+    for (const page of [used, frozen]) {
+      await page.goto(`${here.url}/console/me`);
+      await heading(page, "Profile");
+    }
+    // It runs nothing until it is shown: messages of the other tab wait.
+    const shown = frozen.evaluate(`{
+      const end = performance.now() + 5_000;
+      while (performance.now() < end);
+      pass(75);
+      document.dispatchEvent(new Event("visibilitychange"));
+    }`);
+    for (let nth = 0; nth < 3; nth++) {
+      await used.evaluate("pass(25)");
+      await used.keyboard.press("Shift");
+    }
+    await shown;
+    await frozen.waitForTimeout(3_000);
+    await heading(frozen, "Profile");
+    await heading(used, "Profile");
+    // Where nobody did anything, it ends all the same.
+    for (const page of [used, frozen]) await page.evaluate("pass(61)");
+    for (const page of [used, frozen]) await heading(page, "Sign in");
+  });
+
   it("a sign-in in another tab goes on with the call; Escape and a press beside the dialog do nothing", async () => {
     const { email, org, password } = here.app.owner;
     const page = await here.at("api-keys");

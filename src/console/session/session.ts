@@ -27,6 +27,9 @@ export type Admission = SignedIn;
 /** How long the service has to end a session, milliseconds. */
 const SIGN_OUT_MS = 10_000;
 
+/** How long other tabs are listened to where a browser delivers no message of the own one, milliseconds. */
+const HEARING_MS = 1_000;
+
 const state = createStore<SessionState>({ status: "starting" });
 const channel = new BroadcastChannel("atrium");
 
@@ -176,14 +179,18 @@ interface Message {
   userUuid?: string;
   orgUuid?: string;
   at?: number;
+  /** Of a tab that says it to itself. */
+  echo?: string;
 }
 
 let activeAt = Date.now();
 let toldAt = 0;
 
 channel.addEventListener("message", ({ data }: MessageEvent<Message>) => {
-  if (data.type === "activity") activeAt = Math.max(activeAt, data.at ?? 0);
-  else if (data.type === "signed-out") forget(data.reason ?? "signed-out");
+  if (data.type === "activity") {
+    activeAt = Math.max(activeAt, data.at ?? 0);
+    if (data.echo === tab) heard();
+  } else if (data.type === "signed-out") forget(data.reason ?? "signed-out");
   else {
     const now = state.get();
     // Another person, or another organization: what this tab shows is no longer theirs.
@@ -207,6 +214,23 @@ export function noteActivity(): void {
 }
 
 export const idleSince = (): number => activeAt;
+
+const tab = crypto.randomUUID();
+const echo = new BroadcastChannel("atrium");
+let heard = (): void => undefined;
+
+/**
+ * Resolves when this tab has heard what others have said until now. One that the browser froze hears of it only after
+ * its page is shown again.
+ */
+export function hearOthers(): Promise<void> {
+  return new Promise((resolve) => {
+    heard = resolve;
+    // Messages of a channel come in order, and the own one last.
+    echo.postMessage({ type: "activity", at: activeAt, echo: tab } satisfies Message);
+    setTimeout(resolve, HEARING_MS);
+  });
+}
 
 // A page from the back-forward cache may be of a session that ended meanwhile.
 addEventListener("pageshow", ({ persisted }) => {

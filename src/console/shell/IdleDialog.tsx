@@ -1,6 +1,6 @@
 import { AlertDialog } from "@base-ui/react/alert-dialog";
 import { useEffect, useState } from "react";
-import { idleSince, noteActivity } from "../session/session.ts";
+import { hearOthers, idleSince, noteActivity } from "../session/session.ts";
 import { settings } from "../settings.ts";
 import { Button } from "../widgets/Button.tsx";
 import dialog from "../widgets/Dialog.module.css";
@@ -9,17 +9,26 @@ import { leave } from "./leave.ts";
 
 const WARNING_MS = 120_000;
 
+const restMs = (): number => idleSince() + settings.idleMs - Date.now();
+
 /** Ends the session when nobody has done anything in any tab for a while, and asks two minutes before. */
 export function IdleDialog() {
   const [left, setLeft] = useState<number>();
   useEffect(() => {
     const note = (): void => {
       // While the question is open, only its button counts.
-      if (idleSince() + settings.idleMs - Date.now() > WARNING_MS) noteActivity();
+      if (restMs() > WARNING_MS) noteActivity();
+    };
+    let asking = false;
+    const end = async (): Promise<void> => {
+      asking = true;
+      await hearOthers();
+      asking = false;
+      if (restMs() <= 0) leave("idle");
     };
     const check = (): void => {
-      const rest = idleSince() + settings.idleMs - Date.now();
-      if (rest <= 0) leave("idle");
+      const rest = restMs();
+      if (rest <= 0 && !asking) void end();
       setLeft(rest <= WARNING_MS ? rest : undefined);
     };
     noteActivity();
