@@ -8,9 +8,13 @@ import { localPath, serviceUrl } from "../settings.ts";
 import { Button } from "../widgets/Button.tsx";
 import type { Form } from "../widgets/form/use-form.ts";
 import { FailureNotice, Notice } from "../widgets/Notice.tsx";
+import { alertToast } from "../widgets/toasts.ts";
 import { useCall } from "../widgets/use-call.ts";
 import { doorStyle, Or } from "./Door.tsx";
 import { startConnection } from "./oidc.ts";
+
+const NO_STORAGE =
+  "Single sign-on needs the storage of this browser, which is full or blocked. Allow cookies here, and try again.";
 
 /** A mailed link, a mailed code, or a provider of the organization typed. */
 export function OtherWays({ form, next }: { form: Form<typeof LoginRequestSchema>; next: string | undefined }) {
@@ -32,13 +36,15 @@ export function OtherWays({ form, next }: { form: Form<typeof LoginRequestSchema
     if (email.includes("@")) void act();
   };
   const failure = link.failure ?? code.failure;
+  const goTo = (uuid: string, name: string): void =>
+    void startConnection(uuid, name, next).catch(() => alertToast({ message: NO_STORAGE, requestId: undefined }));
   const back = next === undefined ? {} : { redirectTo: serviceUrl + localPath(next) };
   return (
     <>
       <Or />
       <div className={doorStyle["choices"]}>
         {(options.data?.connections ?? []).map(({ connectionUuid: uuid, name }) => (
-          <Button key={uuid} wide onClick={() => void startConnection(uuid, name, next)}>
+          <Button key={uuid} wide onClick={() => goTo(uuid, name)}>
             Continue with {name}
           </Button>
         ))}

@@ -67,6 +67,12 @@ export default function SignIn() {
         ) : (
           <FailureNotice key={refused} failure={login.failure} />
         ))}
+      {!navigator.cookieEnabled && (
+        <Notice kind="warn">
+          This browser blocks the cookies of this site: a session ends when its page is reloaded or after some minutes.
+          Allow them to stay signed in.
+        </Notice>
+      )}
       <FormBody form={form} onSubmit={form.submit(submit)}>
         <Field
           form={form}

@@ -16,7 +16,10 @@ const base64url = (bytes: Uint8Array): string =>
     .replaceAll("/", "_")
     .replace(/=+$/u, "");
 
-/** Sends the browser to the provider of a connection (PKCE, RFC 7636). */
+/**
+ * Sends the browser to the provider of a connection (PKCE, RFC 7636).
+ * @throws DOMException where storage is full or not permitted
+ */
 export async function startConnection(uuid: string, name: string, next: string | undefined): Promise<void> {
   const verifier = base64url(crypto.getRandomValues(new Uint8Array(32)));
   const state = base64url(crypto.getRandomValues(new Uint8Array(16)));
@@ -29,6 +32,16 @@ export async function startConnection(uuid: string, name: string, next: string |
     code_challenge_method: "S256",
   });
   location.assign(`${serviceUrl}/api/auth/oidc/${uuid}/authorize?${query.toString()}`);
+}
+
+function takeStarted(): string | null {
+  try {
+    const text = sessionStorage.getItem(KEY);
+    sessionStorage.removeItem(KEY);
+    return text;
+  } catch {
+    return null;
+  }
 }
 
 /** What a redirect of the service brought to the start page. */
@@ -48,8 +61,7 @@ export function takeReturn(): Returned | undefined {
   const error = query.get("error");
   if (sessionToken === null && error === null) return undefined;
   history.replaceState(history.state, "", location.pathname);
-  const text = sessionStorage.getItem(KEY);
-  sessionStorage.removeItem(KEY);
+  const text = takeStarted();
   const started = text === null ? undefined : (JSON.parse(text) as Started);
   const name = started?.name ?? "the provider";
   // The text of the address may be anybody's: it is not shown.

@@ -54,15 +54,18 @@ addEventListener("storage", ({ key }) => {
 
 const DEVICE = "atrium.device";
 
+/** Where storage is full or not permitted, the id holds for this page. */
+let made: string | undefined;
+
 /** Id of this browser, which doors and the session inventory show; it proves nothing. */
 export function deviceUuid(): string {
   try {
     const known = localStorage.getItem(DEVICE);
     if (known !== null) return known;
-    const made = crypto.randomUUID();
+    made ??= crypto.randomUUID();
     localStorage.setItem(DEVICE, made);
-    return made;
   } catch {
-    return crypto.randomUUID();
+    made ??= crypto.randomUUID();
   }
+  return made;
 }

@@ -11,7 +11,12 @@ export const isMissingPart = (error: unknown): boolean => error instanceof Error
 /** Whether a reload may help: the page was not reloaded just before. Notes that it is. */
 export function mayReload(): boolean {
   const now = Date.now();
-  if (now - Number(sessionStorage.getItem(KEY)) < AGAIN_MS) return false;
-  sessionStorage.setItem(KEY, String(now));
-  return true;
+  try {
+    if (now - Number(sessionStorage.getItem(KEY)) < AGAIN_MS) return false;
+    sessionStorage.setItem(KEY, String(now));
+    return true;
+  } catch {
+    // Storage is full or not permitted: nothing would end a loop.
+    return false;
+  }
 }

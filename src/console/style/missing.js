@@ -4,9 +4,14 @@ addEventListener(
   ({ target }) => {
     if (!(target instanceof HTMLScriptElement)) return;
     const now = Date.now();
-    const reloaded = Number(sessionStorage.getItem("atrium.reloaded"));
-    sessionStorage.setItem("atrium.reloaded", String(now));
-    // Once: a script that stays away would reload the page for ever.
+    // Once: a script that stays away would reload the page for ever. So would one where nothing can be stored.
+    let reloaded = now;
+    try {
+      reloaded = Number(sessionStorage.getItem("atrium.reloaded"));
+      sessionStorage.setItem("atrium.reloaded", String(now));
+    } catch {
+      reloaded = now;
+    }
     if (now - reloaded > 60_000) return location.reload();
     const main = document.createElement("main");
     const heading = document.createElement("h1");

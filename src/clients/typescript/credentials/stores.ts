@@ -32,9 +32,20 @@ interface Browser {
 const browser = globalThis as Browser;
 
 /** Runs `work` while no other tab of the origin holds the lock of that name. */
-export function lockAcrossTabs<T>(name: string, work: () => Promise<T>): Promise<T> {
+export async function lockAcrossTabs<T>(name: string, work: () => Promise<T>): Promise<T> {
   const locks = browser.navigator?.locks;
-  return locks === undefined ? work() : locks.request(name, work);
+  if (locks === undefined) return work();
+  let begun = false;
+  try {
+    return await locks.request(name, () => {
+      begun = true;
+      return work();
+    });
+  } catch (error) {
+    if (begun) throw error;
+    // A browser that blocks the cookies of a page permits it no lock either.
+    return work();
+  }
 }
 
 /** Keeps the tokens in this program only; they are gone with it. */
