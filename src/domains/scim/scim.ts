@@ -7,7 +7,7 @@ import type { GroupRow } from "./groups/store.ts";
 import { createCursors } from "./lists/cursor.ts";
 import { createLists } from "./lists/list.ts";
 import { GROUP, USER } from "./schema/index.ts";
-import { countUsers, USER_COLUMNS } from "./users/store.ts";
+import { countUsers, USER_COLUMNS, USER_SIZE } from "./users/store.ts";
 import type { UserRow } from "./users/store.ts";
 import { createUsers } from "./users/users.ts";
 
@@ -27,6 +27,7 @@ export function createScim(deps: ScimDeps) {
       from: "scim_users u",
       id: "u.user_uuid",
       columns: USER_COLUMNS,
+      size: USER_SIZE,
       total: countUsers,
     }),
     groupLists: createLists<GroupRow>(lists, {

@@ -42,17 +42,22 @@ export interface Source {
   id: string;
   /** Columns of a row, of the alias `u`. */
   columns: string;
+  /** Size of a row, bytes, as SQL on its properties with the alias `r`. Absent: too small to count. */
+  size?: string;
   /** Number of resources without a filter. */
   total(tx: Tx, orgUuid: string): Promise<number>;
 }
 
-/** A row with what its position is made of. */
-type Found<Row> = Row & { sortValue: unknown; sortId: string };
+/** A row with what its position is made of, and how many rows there were before the page was cut to its size. */
+type Found<Row> = Row & { sortValue: unknown; sortId: string; uncut: number };
 
 interface Order {
   column: Column;
   descending: boolean;
 }
+
+/** A page ends with the resource at which it has this many bytes: all of it is in memory at once. */
+const MAX_PAGE_BYTES = 4_194_304;
 
 const BY_CREATION: Column = { sql: "u.created_at", type: "time", notNull: true };
 const CASTS = { uuid: "uuid", text: "text", boolean: "boolean", time: "timestamptz" } as const;
@@ -77,7 +82,7 @@ export function createLists<Row>(
   { database, cursors, baseUrlOf }: { database: Database; cursors: Cursors; baseUrlOf: (orgUuid: string) => string },
   source: Source,
 ) {
-  const { kind, table, from, id, columns } = source;
+  const { kind, table, from, id, columns, size = "0" } = source;
 
   /** The condition and the order of a query. */
   function compile({ filter, sortBy }: ListRequest, parameters: Parameters): { where: string; column: Column } {
@@ -125,11 +130,16 @@ export function createLists<Row>(
       // A fence for few matches: otherwise the planner may walk through all rows in their order until a page is full.
       const fenced = `(select u.* ${matching}${rest} offset 0) u`;
       const open = `${from} where u.org_uuid = $1${where}${rest}`;
-      const pageOf = (few: boolean): string => `select ${columns}, u.sort_value as "sortValue", ${id}::text as "sortId"
-        from (
-          select u.*, ${column.sql} as sort_value from ${few ? fenced : open}
-          order by ${column.sql} ${direction}, ${id} ${direction} limit ${limit}${offset}) u
-        order by u.sort_value ${direction}, ${id} ${direction}`;
+      const pageOf = (few: boolean): string => `select * from (
+          select r.*, count(*) over ()::int as uncut, coalesce(
+            sum(${size}) over (order by nth rows between unbounded preceding and 1 preceding), 0) as "sizeBefore"
+          from (
+            select ${columns}, u.sort_value as "sortValue", ${id}::text as "sortId",
+              row_number() over (order by u.sort_value ${direction}, ${id} ${direction}) as nth
+            from (
+              select u.*, ${column.sql} as sort_value from ${few ? fenced : open}
+              order by ${column.sql} ${direction}, ${id} ${direction} limit ${limit}${offset}) u) r) sized
+        where "sizeBefore" < ${MAX_PAGE_BYTES} order by nth`;
       const [found, total] = await database.transaction(
         async (tx) => {
           const matches = where === "" ? await source.total(tx, orgUuid) : await countOf(tx, matching, counted);
@@ -142,7 +152,7 @@ export function createLists<Row>(
       const wanted = found.slice(0, count);
       const rows = wanted.slice(0, Math.max(1, await fitting(wanted)));
       const last = rows.at(-1);
-      const hasMore = found.length > rows.length;
+      const hasMore = (found[0]?.uncut ?? 0) > rows.length;
       const seen = startIndex - 1 + rows.length + (hasMore ? 1 : 0);
       // Beyond the limit of exact counts, more than what has been seen: who pages by index reaches the end.
       const totalResults = total > MAX_EXACT && where !== "" && cursor === undefined ? Math.max(total, seen) : total;

@@ -28,6 +28,10 @@ export const USER_COLUMNS = `u.user_uuid as "userUuid", u.active, u.invited, u.w
     from scim_members m join scim_groups s on s.group_uuid = m.group_uuid
     where m.org_uuid = u.org_uuid and m.user_uuid = u.user_uuid order by 1 limit ${MAX_GROUPS}) g), '[]') as groups`;
 
+/** Size of a {@link UserRow} `r`, bytes. Only of what is stored compressed is the text made for it. */
+export const USER_SIZE = `case when pg_column_compression(r.data) is null then pg_column_size(r.data)
+  else octet_length(r.data::text) end + pg_column_size(r.groups)`;
+
 /** A user to store. */
 export interface NewUser {
   userUuid: string;
