@@ -1,5 +1,4 @@
 import { isObject } from "../resource/values.ts";
-import { foldText } from "../resource/values.ts";
 import type { Json, Resource } from "../resource/values.ts";
 import { attributeNamed } from "../schema/index.ts";
 import type { Attribute } from "../schema/index.ts";
@@ -20,12 +19,18 @@ const texts: Readonly<Record<Operator, (held: string, wanted: string) => boolean
   le: (held, wanted) => Buffer.compare(Buffer.from(held), Buffer.from(wanted)) <= 0,
 };
 
-function compares(attribute: Attribute, operator: Operator, wanted: Comparison, held: Json | undefined): boolean {
+function compares(
+  attribute: Attribute,
+  operator: Operator,
+  wanted: Comparison,
+  held: Json | undefined,
+  fold: (text: string) => string,
+): boolean {
   if (wanted.type === "absent") return (held === undefined) === (operator === "eq");
   if (held === undefined) return operator === "ne";
   if (wanted.type === "boolean") return (held === wanted.value) === (operator === "eq");
   if (wanted.type === "time" || typeof held !== "string") return false;
-  return texts[operator](attribute.caseExact ? held : foldText(held), wanted.value);
+  return texts[operator](attribute.caseExact ? held : fold(held), wanted.value);
 }
 
 /** What a part is where it is not stored: the `type` of members is always `User`. */
@@ -34,10 +39,15 @@ function constantOf({ mutability, canonicalValues }: Attribute): string | undefi
 }
 
 /**
- * Compiles a filter over the values of a complex attribute, as in `emails[type eq "work"]`.
+ * Compiles a filter over the values of a complex attribute, as in `emails[type eq "work"]`. `fold` is `foldText`, or
+ * one that remembers.
  * @throws {FilterSyntaxError} when it names a part that the attribute has not
  */
-export function predicateOf(attribute: Attribute, filter: Filter): (value: Json) => boolean {
+export function predicateOf(
+  attribute: Attribute,
+  filter: Filter,
+  fold: (text: string) => string,
+): (value: Json) => boolean {
   function compile(one: Filter): (value: Resource) => boolean {
     switch (one.kind) {
       case "and": {
@@ -60,7 +70,7 @@ export function predicateOf(attribute: Attribute, filter: Filter): (value: Json)
         const held = (value: Resource) => value[part.name] ?? constantOf(part);
         if (one.kind === "present") return (value) => held(value) !== undefined;
         const wanted = comparison(part, one.operator, one.value);
-        return (value) => compares(part, one.operator, wanted, held(value));
+        return (value) => compares(part, one.operator, wanted, held(value), fold);
       }
     }
   }

@@ -7,9 +7,11 @@ import type { Attribute, ResourceKind } from "../schema/index.ts";
 import { readOperations, targetOf } from "./operations.ts";
 import type { Operation, PathTarget } from "./operations.ts";
 import * as values from "./values.ts";
+import { createWork, workOf } from "./work.ts";
+import type { Work } from "./work.ts";
 
 type Verb = Operation["op"];
-type Change = { op: Verb; value: unknown };
+type Change = { op: Verb; value: unknown; work: Work };
 
 function demandWritable({ attribute, sub }: PathTarget): void {
   if (attribute?.mutability === "readOnly" || sub?.mutability === "readOnly")
@@ -39,31 +41,39 @@ function changeSingle(into: Resource, attribute: Attribute, sub: Attribute | und
 }
 
 /** A change of an attribute with several values, without a filter. */
-function changeAll(list: Json[], attribute: Attribute, sub: Attribute | undefined, { op, value }: Change): Json[] {
+function changeAll(
+  list: Json[],
+  attribute: Attribute,
+  sub: Attribute | undefined,
+  { op, value, work }: Change,
+): Json[] {
   if (sub !== undefined) {
     const part = op === "remove" ? undefined : readOne(sub, value);
     if (list.length === 0 && part !== undefined) list.push({ [sub.name]: part });
     else for (const held of list) if (isObject(held)) values.put(held, sub.name, part);
-    return list;
+    return values.withoutEmpty(list);
   }
   if (op === "remove")
-    return value === undefined || value === null ? [] : values.removeWhere(list, values.named(attribute, value));
+    return value === undefined || value === null
+      ? []
+      : values.removeWhere(list, values.named(attribute, value, list.length, work));
   const given = readSeveral(attribute, value) ?? [];
   if (op === "replace") return [...given];
-  values.append(list, given);
+  values.append(list, given, work);
   return list;
 }
 
 /** A change of those values of an attribute that a filter selects. */
-function changeMatching(list: Json[], target: PathTarget, { op, value }: Change): Json[] {
+function changeMatching(list: Json[], target: PathTarget, { op, value, work }: Change): Json[] {
   const { sub, filter } = target;
   const attribute = target.attribute as Attribute;
-  const matches = filter === undefined ? () => true : predicate(attribute, filter);
+  if (filter !== undefined) work.spend(workOf(filter) * list.length);
+  const matches = filter === undefined ? () => true : predicate(attribute, filter, work);
   if (op === "remove" && sub === undefined) return values.removeWhere(list, matches);
   const matching = list.filter(matches).filter(isObject);
   if (op === "remove" && sub !== undefined) {
     for (const held of matching) delete held[sub.name];
-    return list;
+    return values.withoutEmpty(list);
   }
   if (matching.length === 0) {
     const made = op === "add" && filter !== undefined ? readOne(attribute, described(attribute, filter)) : undefined;
@@ -78,12 +88,16 @@ function changeMatching(list: Json[], target: PathTarget, { op, value }: Change)
       merge(held, attribute, value);
     }
   }
-  return list;
+  return values.withoutEmpty(list);
 }
 
-function predicate(attribute: Attribute, filter: NonNullable<PathTarget["filter"]>): (value: Json) => boolean {
+function predicate(
+  attribute: Attribute,
+  filter: NonNullable<PathTarget["filter"]>,
+  { fold }: Work,
+): (value: Json) => boolean {
   try {
-    return predicateOf(attribute, filter);
+    return predicateOf(attribute, filter, fold);
   } catch (error) {
     if (!(error instanceof FilterSyntaxError)) throw error;
     throw scimErrors.invalidPath(`The path cannot be read: ${error.message}.`);
@@ -94,10 +108,10 @@ function changeSeveral(into: Resource, target: PathTarget, change: Change): void
   const attribute = target.attribute as Attribute;
   const held = into[attribute.name];
   const list: Json[] = Array.isArray(held) ? (held as Json[]) : [];
+  change.work.spend(list.length);
   const before = values.primariesOf(list);
-  const next = (
-    target.filter === undefined ? changeAll(list, attribute, target.sub, change) : changeMatching(list, target, change)
-  ).filter((value) => !isObject(value) || Object.keys(value).length > 0);
+  const next =
+    target.filter === undefined ? changeAll(list, attribute, target.sub, change) : changeMatching(list, target, change);
   values.onePrimary(attribute, before, next);
   values.demandCount(attribute, next);
   values.put(into, attribute.name, next.length === 0 ? undefined : next);
@@ -119,11 +133,12 @@ function changeTarget(kind: ResourceKind, resource: Resource, target: PathTarget
     values.put(resource, extension, Object.keys(container).length === 0 ? undefined : container);
 }
 
-function changeExtension(kind: ResourceKind, resource: Resource, urn: string, { op, value }: Change): void {
+function changeExtension(kind: ResourceKind, resource: Resource, urn: string, { op, value, work }: Change): void {
   if (op === "remove" || value === null) return void delete resource[urn];
   if (!isObject(value)) throw scimErrors.invalidValue(`${urn} must be an object.`);
   readExtension(kind, urn, value);
-  for (const [name, held] of Object.entries(value)) changeNamed(kind, resource, `${urn}:${name}`, { op, value: held });
+  for (const [name, held] of Object.entries(value))
+    changeNamed(kind, resource, `${urn}:${name}`, { op, value: held, work });
 }
 
 /**
@@ -146,7 +161,7 @@ function changeNamed(kind: ResourceKind, resource: Resource, name: string, chang
  * Reads a PATCH body as a function that gives a resource after it; the resource before is not changed.
  * @throws {invalidSyntax} when the body has not the structure of a PATCH
  * @throws {invalidPath} when a path cannot be read, or names no attribute
- * @throws {tooMany} when it has more than 1,000 operations
+ * @throws {tooMany} when it has more than 1,000 operations; the function throws it when they do too much together
  */
 export function readPatch(
   kind: ResourceKind,
@@ -154,11 +169,12 @@ export function readPatch(
 ): (current: Resource) => Resource {
   const operations = readOperations(kind, body);
   return (current) => {
-    const resource = structuredClone(current);
+    const [resource, work] = [structuredClone(current), createWork()];
     for (const { op, target, value } of operations) {
-      if (target !== undefined) changeTarget(kind, resource, target, { op, value });
+      if (target !== undefined) changeTarget(kind, resource, target, { op, value, work });
       else if (!isObject(value)) throw scimErrors.invalidValue(`${op} without a path needs an object.`);
-      else for (const [name, held] of Object.entries(value)) changeNamed(kind, resource, name, { op, value: held });
+      else
+        for (const [name, held] of Object.entries(value)) changeNamed(kind, resource, name, { op, value: held, work });
     }
     return resource;
   };

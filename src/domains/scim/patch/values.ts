@@ -1,8 +1,9 @@
 import { scimErrors } from "../errors.ts";
 import { checkCount, readOne, readSeveral } from "../resource/read.ts";
-import { foldText, isObject, sameJson } from "../resource/values.ts";
+import { isObject, sameJson } from "../resource/values.ts";
 import type { Json, Resource } from "../resource/values.ts";
 import type { Attribute } from "../schema/index.ts";
+import type { Work } from "./work.ts";
 
 /** Sets a member, or removes it where there is no value. */
 export function put(into: Resource, name: string, value: Json | undefined): void {
@@ -10,17 +11,22 @@ export function put(into: Resource, name: string, value: Json | undefined): void
   else into[name] = value;
 }
 
-/** Texts of the values of a long list, kept while operations add to it. */
+/** Texts of the values of a long list, kept while operations add to it and remove from it. */
 const known = new WeakMap<readonly Json[], Set<string>>();
+/** Work of making the text of a value. */
+const TEXT = 4;
 
 /** Adds values that are not there yet. */
-export function append(list: Json[], values: readonly Json[]): void {
+export function append(list: Json[], values: readonly Json[], work: Work): void {
   if (list.length < 50) {
     for (const value of values) if (!list.some((held) => sameJson(held, value))) list.push(value);
     return;
   }
   let texts = known.get(list);
-  if (texts === undefined) known.set(list, (texts = new Set(list.map((held) => JSON.stringify(held)))));
+  if (texts === undefined) {
+    work.spend(TEXT * list.length);
+    known.set(list, (texts = new Set(list.map((held) => JSON.stringify(held)))));
+  }
   for (const value of values) {
     const text = JSON.stringify(value);
     if (!texts.has(text)) {
@@ -32,8 +38,21 @@ export function append(list: Json[], values: readonly Json[]): void {
 
 /** Removes values by a predicate. */
 export function removeWhere(list: Json[], predicate: (value: Json) => boolean): Json[] {
-  const kept = list.filter((value) => !predicate(value));
-  return kept.length === list.length ? list : kept;
+  const texts = known.get(list);
+  const kept = list.filter((value) => {
+    if (!predicate(value)) return true;
+    texts?.delete(JSON.stringify(value));
+    return false;
+  });
+  if (kept.length === list.length) return list;
+  if (texts !== undefined) known.set(kept, texts);
+  return kept;
+}
+
+/** The values of a list that has changed in place, without those that have no part any more. */
+export function withoutEmpty(list: Json[]): Json[] {
+  known.delete(list);
+  return list.filter((value) => !isObject(value) || Object.keys(value).length > 0);
 }
 
 /**
@@ -46,6 +65,7 @@ export function onePrimary(attribute: Attribute, before: ReadonlySet<Json>, list
   const chosen = primary.filter((value) => !before.has(value));
   if (chosen.length !== 1) throw scimErrors.invalidValue(`${attribute.name} has several primary values.`);
   for (const value of primary) if (!chosen.includes(value)) (value as Resource)["primary"] = false;
+  known.delete(list);
 }
 
 /** The values that are primary. */
@@ -53,20 +73,45 @@ export function primariesOf(list: readonly Json[]): Set<Json> {
   return new Set(list.filter((value) => isObject(value) && value["primary"] === true));
 }
 
-/** Whether a value has all parts of another, without case where it does not count. */
-function covers(attribute: Attribute, held: Json, wanted: Json): boolean {
-  if (!isObject(held) || !isObject(wanted)) return sameJson(held, wanted);
-  return attribute.subAttributes.every(({ name, caseExact }) => {
-    const [is, asked] = [held[name], wanted[name]];
-    if (asked === undefined || sameJson(is, asked)) return true;
-    return !caseExact && typeof is === "string" && typeof asked === "string" && foldText(is) === foldText(asked);
-  });
+/** With more values to look for, they are found by a key in place of one by one. */
+const FEW = 8;
+
+/** A part of a value as it is compared: without case where it does not count. */
+function comparable({ caseExact }: Attribute, part: Json | undefined, { fold }: Work): Json | undefined {
+  return typeof part === "string" && !caseExact ? fold(part) : part;
 }
 
-/** A predicate for the values that a `remove` names beside its path (decisions 8.9). */
-export function named(attribute: Attribute, value: unknown): (held: Json) => boolean {
+/** A predicate for the values that have all parts of another. */
+function covers(attribute: Attribute, wanted: Json, work: Work): (held: Json) => boolean {
+  if (!isObject(wanted)) return (held) => sameJson(held, wanted);
+  const parts = attribute.subAttributes
+    .filter(({ name }) => wanted[name] !== undefined)
+    .map((part) => ({ part, asked: comparable(part, wanted[part.name], work) }));
+  return (held) =>
+    isObject(held) && parts.every(({ part, asked }) => comparable(part, held[part.name], work) === asked);
+}
+
+/** As {@link covers} for any of many values: those with the same parts have keys in one set. */
+function coversAny(attribute: Attribute, wanted: readonly Resource[], work: Work): (held: Json) => boolean {
+  const keyOf = (parts: readonly Attribute[], value: Resource): string =>
+    JSON.stringify(parts.map((part) => comparable(part, value[part.name], work) ?? null));
+  const byShape = Map.groupBy(wanted, (one) => Object.keys(one).sort().join());
+  const all = [...byShape.values()].map((alike) => {
+    const parts = attribute.subAttributes.filter(({ name }) => alike[0]?.[name] !== undefined);
+    return { parts, keys: new Set(alike.map((one) => keyOf(parts, one))) };
+  });
+  return (held) => isObject(held) && all.some(({ parts, keys }) => keys.has(keyOf(parts, held)));
+}
+
+/**
+ * A predicate for the values that a `remove` names beside its path (decisions 8.9), for a list of `length` values.
+ */
+export function named(attribute: Attribute, value: unknown, length: number, work: Work): (held: Json) => boolean {
   const wanted = readSeveral(attribute, value) ?? [];
-  return (held) => wanted.some((one) => covers(attribute, held, one));
+  work.spend(length * Math.min(wanted.length, FEW));
+  if (wanted.length > FEW && wanted.every(isObject)) return coversAny(attribute, wanted, work);
+  const any = wanted.map((one) => covers(attribute, one, work));
+  return (held) => any.some((is) => is(held));
 }
 
 /** The parts of a complex value that an operation gives; undefined for those it removes. */
