@@ -74,6 +74,95 @@ describeInBrowser("edits while somebody else edits", () => {
     expect((await now())?.["plans"]).toMatchObject([plan("basic"), plan("theirs", 1200)]);
   });
 
+  it("a template keeps the name that changed while its body was edited, and a body that others changed", async () => {
+    const { token } = await owner();
+    const made = await here.app.call("POST", "/api/templates", {
+      token,
+      body: { name: "Welcome", category: "email", variables: [], body: "<p>First</p>" },
+    });
+    const path = `/api/templates/${made.body.id as string}`;
+    const patch = async (body: object): Promise<void> => {
+      expect((await here.app.call("PATCH", path, { token, body })).status).toBe(200);
+    };
+    const page = await here.at(`templates/${made.body.id as string}`);
+    const body = page.getByRole("textbox", { name: "Body" });
+    const save = page.getByRole("button", { name: "Save", exact: true });
+    await body.fill("<p>Mine</p>");
+    await patch({ name: "Greeting" });
+    await save.click();
+    await page.getByText("Template saved").waitFor();
+    // The name, which nobody typed in, follows.
+    await page.getByRole("heading", { level: 1, name: "Greeting" }).waitFor();
+    await expect.poll(() => page.getByLabel("Name", { exact: true }).inputValue()).toBe("Greeting");
+    const now = async () => (await here.app.call("GET", path, { token })).body;
+    expect(await now()).toMatchObject({ name: "Greeting", body: "<p>Mine</p>" });
+
+    await body.fill("<p>Mine again</p>");
+    await patch({ body: "<p>Theirs</p>" });
+    await save.click();
+    await page.getByRole("alert").filter({ hasText: "Somebody else changed this template meanwhile." }).waitFor();
+    expect(await body.inputValue()).toBe("<p>Mine again</p>");
+    expect(await now()).toMatchObject({ name: "Greeting", body: "<p>Theirs</p>" });
+  });
+
+  it("what is typed in a form of a page stays when the page is read anew, and undoes no change of others", async () => {
+    const { token } = await owner();
+    const path = "/api/ops/ai-gateway-config";
+    const put = async (body: object): Promise<void> => {
+      expect((await here.app.call("PUT", path, { token, body })).status).toBe(200);
+    };
+    await put({ provider: "openai", budget_usd: 10 });
+    const page = await here.at("ai");
+    const budget = page.getByLabel("Budget USD");
+    await expect.poll(() => budget.inputValue()).toBe("10");
+    await budget.fill("99");
+    await put({ provider: "anthropic", budget_usd: 20 });
+    // Whatever is written reads the page anew.
+    await page.getByLabel("SLM").fill("small");
+    await page.getByLabel("LLM", { exact: true }).fill("large");
+    await page.getByRole("button", { name: "Save models" }).click();
+    await page.getByText("Models saved").waitFor();
+    await expect.poll(() => page.getByLabel("Provider", { exact: true }).inputValue()).toBe("anthropic");
+    expect(await budget.inputValue()).toBe("99");
+    await page.getByRole("button", { name: "Save budget" }).click();
+    await page.getByText("Provider and budget saved").waitFor();
+    const { body } = await here.app.call("GET", path, { token });
+    expect(body).toMatchObject({ provider: "anthropic", budget_usd: 99 });
+    // The button that was pressed keeps the focus.
+    await page.getByRole("button", { name: "Save budget" }).and(page.locator(":focus")).waitFor();
+  });
+
+  it("a variable and a profile keep what was changed while another field of theirs was edited", async () => {
+    const { token } = await owner();
+    const variables = "/api/ops/custom-variables";
+    const made = await here.app.call("POST", variables, {
+      token,
+      body: { key: "city", value: "Oslo", scope: "global" },
+    });
+    const page = await here.at("variables");
+    await rowButton(page, "city", "Edit").click();
+    const dialog = page.getByRole("dialog", { name: "Edit city" });
+    await dialog.getByLabel("Value").fill("Bergen");
+    const renamed = { key: "town", value: "Oslo" };
+    const { id } = made.body.data as { id: number };
+    expect((await here.app.call("PUT", `${variables}/${id}`, { token, body: renamed })).status).toBe(200);
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("row").filter({ hasText: "town" }).getByText("Bergen").waitFor();
+
+    await page.goto(`${here.url}/console/me`);
+    await page.getByLabel("First name").fill("Olive");
+    const phone = "+4915112345678";
+    expect((await here.app.call("PUT", "/api/profile", { token, body: { phone } })).status).toBe(200);
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved").waitFor();
+    await expect.poll(() => page.getByLabel("Phone").inputValue()).toBe(phone);
+    const { body } = await here.app.call("GET", "/api/profile", { token });
+    expect(body).toMatchObject({ first_name: "Olive", phone });
+    // Nothing to save is no failure.
+    await page.getByRole("button", { name: "Save" }).click();
+    await expect.poll(() => page.getByText("Saved").count()).toBe(2);
+  });
+
   it("permissions of a role are not saved over those that somebody else gave meanwhile", async () => {
     const { token } = await owner();
     const { body: catalogue } = await here.app.call("GET", "/api/roles/permissions", { token });

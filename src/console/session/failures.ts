@@ -34,9 +34,9 @@ export function failureOf(thrown: unknown): Failure {
 }
 
 /** A refusal of the console itself: saving would undo what somebody else has changed since the page was read. */
-export const changedMeanwhile = (thing: string): Failure => ({
+export const changedMeanwhile = (thing: string, remedy = "close the dialog and open it again"): Failure => ({
   code: "conflict",
-  message: `Somebody else changed this ${thing} meanwhile. Nothing is saved: close the dialog and open it again.`,
+  message: `Somebody else changed this ${thing} meanwhile. Nothing is saved: ${remedy}.`,
   requestId: undefined,
   retryAfter: undefined,
   fields: {},

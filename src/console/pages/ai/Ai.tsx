@@ -13,6 +13,7 @@ import { CodeSample, ShowAsCode, bodyOf } from "../../widgets/CodeSample.tsx";
 import { Confirm, Dialog, SubmitActions } from "../../widgets/Dialog.tsx";
 import { Check, Field, FormBody, Input, Select } from "../../widgets/form/Field.tsx";
 import { useForm } from "../../widgets/form/use-form.ts";
+import { useReadAnew, useTyped } from "../../widgets/form/use-typed.ts";
 import { useGuard } from "../../widgets/guard.ts";
 import { FailureNotice } from "../../widgets/Notice.tsx";
 import { Page, Section } from "../../widgets/Page.tsx";
@@ -41,12 +42,12 @@ export default function Ai() {
     >
       <Section title="Provider and budget">
         <Answer of={gateway} lines={3}>
-          {(config) => <Gateway key={`${config.provider} ${config.budgetUsd}`} config={config} />}
+          {(config) => <Gateway config={config} />}
         </Answer>
       </Section>
       <Section title="Models" about="Requests go to the small model first.">
         <Answer of={routing} lines={3}>
-          {(config) => <Routing key={`${config.slm} ${config.llm} ${config.autoEscalate}`} config={config} />}
+          {(config) => <Routing config={config} />}
         </Answer>
       </Section>
       <McpServers />
@@ -55,29 +56,38 @@ export default function Ai() {
   );
 }
 
+const valuesOf = ({ provider, budgetUsd }: GatewayConfig) => ({
+  provider: provider ?? PROVIDERS[0]?.[0] ?? "",
+  budget: budgetUsd === undefined ? "" : String(budgetUsd),
+});
+
 function Gateway({ config }: { config: GatewayConfig }) {
-  const [provider, setProvider] = useState(config.provider ?? PROVIDERS[0]?.[0] ?? "");
-  const [budget, setBudget] = useState(config.budgetUsd === undefined ? "" : String(config.budgetUsd));
-  const [saved, setSaved] = useState({ provider, budget });
+  const typed = useTyped(config, valuesOf);
   const [fault, setFault] = useState<string>();
-  useGuard(provider !== saved.provider || budget !== saved.budget);
+  const { provider, budget } = typed.values;
+  useGuard(typed.changed);
   const save = useCall(GatewayService.method.setGatewayConfig, { done: "Provider and budget saved" });
   const submit = (event: SyntheticEvent): void => {
     event.preventDefault();
     const found = faultOfBudget(budget);
     setFault(found);
     if (found !== undefined) return;
-    void save.run({ provider, budgetUsd: Number(budget) }).then((done) => done && setSaved({ provider, budget }));
+    void save.run({ provider, budgetUsd: Number(budget) }).then((done) => done && typed.saved({ provider, budget }));
   };
   return (
     <FormBody onSubmit={submit}>
       <div className={style["pair"]}>
-        <Select label="Provider" value={provider} onChange={setProvider} options={PROVIDERS} />
+        <Select
+          label="Provider"
+          value={provider}
+          onChange={(next) => typed.set({ provider: next })}
+          options={PROVIDERS}
+        />
         <Input
           label="Budget USD"
           hint="US dollars a month"
           value={budget}
-          onChange={setBudget}
+          onChange={(next) => typed.set({ budget: next })}
           inputMode="decimal"
           placeholder="250.00"
           error={fault}
@@ -93,9 +103,11 @@ function Gateway({ config }: { config: GatewayConfig }) {
   );
 }
 
+const modelsOf = ({ slm = "", llm = "", autoEscalate }: RoutingConfig) => ({ slm, llm, autoEscalate });
+
 function Routing({ config }: { config: RoutingConfig }) {
-  const first = { slm: config.slm ?? "", llm: config.llm ?? "", autoEscalate: config.autoEscalate };
-  const form = useForm(SetRoutingConfigRequestSchema, first, true);
+  const form = useForm(SetRoutingConfigRequestSchema, modelsOf(config), true);
+  useReadAnew(config, (read) => form.follow(modelsOf(read)));
   const save = useCall(GatewayService.method.setRoutingConfig, { done: "Models saved" });
   return (
     <FormBody form={form} onSubmit={form.submit((values) => save.run(values))}>

@@ -7,6 +7,7 @@ import { CodeSample } from "../../widgets/CodeSample.tsx";
 import { Id } from "../../widgets/Copy.tsx";
 import { Field, FormBody } from "../../widgets/form/Field.tsx";
 import { useForm } from "../../widgets/form/use-form.ts";
+import { useReadAnew } from "../../widgets/form/use-typed.ts";
 import { FailureNotice } from "../../widgets/Notice.tsx";
 import { Facts, Page, Section } from "../../widgets/Page.tsx";
 import { Answer } from "../../widgets/States.tsx";
@@ -45,16 +46,17 @@ export default function Profile() {
   );
 }
 
+const valuesOf = ({ firstName, phone = "" }: ProfileRecord) => ({ firstName, phone });
+
 function Edit({ profile }: { profile: ProfileRecord }) {
-  const form = useForm(UpdateProfileRequestSchema, { firstName: profile.firstName, phone: profile.phone ?? "" }, true);
+  const form = useForm(UpdateProfileRequestSchema, valuesOf(profile), true);
+  useReadAnew(profile, (read) => form.follow(valuesOf(read)));
   const update = useCall(UsersService.method.updateProfile, { done: "Saved" });
   return (
     <FormBody
       form={form}
-      onSubmit={form.submit(({ firstName = "", phone = "" }) =>
-        // Who never had a first name needs none; who has one cannot remove it, which the service says.
-        update.run({ ...(firstName !== profile.firstName && { firstName }), phone }),
-      )}
+      // Who never had a first name needs none; who has one cannot remove it, which the service says.
+      onSubmit={form.submit(() => update.run(form.changes))}
     >
       <Field form={form} name="firstName" autoComplete="given-name" />
       <Field

@@ -10,6 +10,7 @@ import { Id } from "../../widgets/Copy.tsx";
 import { Confirm, Dialog, SubmitActions } from "../../widgets/Dialog.tsx";
 import { Field, FormBody, TextArea } from "../../widgets/form/Field.tsx";
 import { useForm } from "../../widgets/form/use-form.ts";
+import { useTyped } from "../../widgets/form/use-typed.ts";
 import { useGuard } from "../../widgets/guard.ts";
 import { FailureNotice } from "../../widgets/Notice.tsx";
 import { Facts, Page, Section } from "../../widgets/Page.tsx";
@@ -68,7 +69,7 @@ function Details({ organization }: { organization: Organization }) {
           </ul>
         )}
       </Section>
-      <Domains key={jitDomains.join(" ")} orgUuid={orgUuid} domains={jitDomains} />
+      <Domains orgUuid={orgUuid} domains={jitDomains} />
       {isOwner && (
         <Section
           title="Delete organization"
@@ -125,11 +126,11 @@ function Rename({ orgUuid, name, onClose }: { orgUuid: string; name: string; onC
 
 /** Mail domains whose people may join by themselves. */
 function Domains({ orgUuid, domains }: { orgUuid: string; domains: readonly string[] }) {
-  const [text, setText] = useState(domains.join("\n"));
-  const [saved, setSaved] = useState(domains);
+  const typed = useTyped(domains, (read) => ({ text: read.join("\n") }));
   const call = useCall(UsersService.method.updateOrganization, { done: "Mail domains saved" });
+  const { text } = typed.values;
   const wanted = domainsIn(text);
-  const isChanged = wanted.join(" ") !== saved.join(" ");
+  const isChanged = wanted.join(" ") !== domainsIn(typed.base.text).join(" ");
   useGuard(isChanged);
   return (
     <Section
@@ -140,13 +141,13 @@ function Domains({ orgUuid, domains }: { orgUuid: string; domains: readonly stri
         onSubmit={(event) => {
           event.preventDefault();
           const values = wanted.map((value) => ({ kind: { case: "stringValue" as const, value } }));
-          void call.run({ orgUuid, jitDomains: { values } }).then((done) => done && setSaved(wanted));
+          void call.run({ orgUuid, jitDomains: { values } }).then((done) => done && typed.saved({ text }));
         }}
       >
         <TextArea
           label="Jit domains"
           value={text}
-          onChange={setText}
+          onChange={(next) => typed.set({ text: next })}
           rows={3}
           placeholder="example.com"
           hint="One a line. Empty: nobody joins by themselves."

@@ -3,12 +3,14 @@ import { useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { TemplatesService } from "../../../../gen/atrium/templates/v1/templates_pb.ts";
 import type { Template as TemplateRecord } from "../../../../gen/atrium/templates/v1/templates_pb.ts";
+import type { Failure } from "../../session/failures.ts";
 import { Button } from "../../widgets/Button.tsx";
 import { CodeSample } from "../../widgets/CodeSample.tsx";
 import { Id } from "../../widgets/Copy.tsx";
 import { Confirm } from "../../widgets/Dialog.tsx";
 import { Input, Select } from "../../widgets/form/Field.tsx";
 import { FormScope } from "../../widgets/form/scope.tsx";
+import { useTyped } from "../../widgets/form/use-typed.ts";
 import { useGuard } from "../../widgets/guard.ts";
 import { FailureNotice, Notice } from "../../widgets/Notice.tsx";
 import { Page, Section } from "../../widgets/Page.tsx";
@@ -20,6 +22,7 @@ import { filled, namesIn } from "./placeholders.ts";
 import { Preview } from "./Preview.tsx";
 import { CATEGORIES } from "./Templates.tsx";
 import style from "./Templates.module.css";
+import { conflictOf, textsOf } from "./texts.ts";
 
 /** The editor of one template. */
 export default function Template() {
@@ -37,9 +40,9 @@ export default function Template() {
 function Editor({ template }: { template: TemplateRecord }) {
   const { id } = template;
   const navigate = useNavigate();
-  const [name, setName] = useState(template.name);
-  const [category, setCategory] = useState(template.category);
-  const [body, setBody] = useState(template.body ?? "");
+  const typed = useTyped(template, textsOf);
+  const [conflict, setConflict] = useState<Failure>();
+  const { name, category, body } = typed.values;
   const [samples, setSamples] = useState<Readonly<Record<string, string>>>({});
   const [rendered, setRendered] = useState<string>();
   const [asking, setAsking] = useState(false);
@@ -47,8 +50,7 @@ function Editor({ template }: { template: TemplateRecord }) {
   const save = useCall(TemplatesService.method.updateTemplate, { done: "Template saved" });
   const render = useCall(TemplatesService.method.renderTemplate, { done: "Document rendered" });
   const remove = useCall(TemplatesService.method.deleteTemplate, { done: "Template deleted" });
-  const [saved, setSaved] = useState({ name, category, body });
-  const isChanged = name !== saved.name || category !== saved.category || body !== saved.body;
+  const isChanged = typed.changed;
   useGuard(isChanged);
   const names = [...new Set([...namesIn(body), ...(body === "" ? template.variables : [])])];
   // A person's own variable wins over a global one of the same name.
@@ -59,6 +61,13 @@ function Editor({ template }: { template: TemplateRecord }) {
   );
   const given = (of: string): string | undefined => (samples[of] === "" ? undefined : samples[of]);
   const missing = names.filter((one) => given(one) === undefined && !variables.has(one));
+  const store = async (): Promise<void> => {
+    const { base, changes, values } = typed;
+    const found = await conflictOf(id, base, changes);
+    setConflict(found);
+    if (found === undefined && (await save.run({ id, ...changes })) !== undefined) typed.saved(values);
+  };
+  const failure = conflict ?? save.failure;
   const run = async (): Promise<void> => {
     const values = Object.fromEntries(names.flatMap((one) => (given(one) === undefined ? [] : [[one, samples[one]]])));
     const answer = await render.run({ templateId: id, variables: values as Record<string, string> });
@@ -70,14 +79,7 @@ function Editor({ template }: { template: TemplateRecord }) {
       about={<Id of={id} what="template id" />}
       actions={
         <>
-          <Button
-            look="primary"
-            busy={save.busy}
-            disabled={!isChanged}
-            onClick={() =>
-              void save.run({ id, name, category, body }).then((done) => done && setSaved({ name, category, body }))
-            }
-          >
+          <Button look="primary" busy={save.busy} disabled={!isChanged} onClick={() => void store()}>
             Save
           </Button>
           <Button onClick={() => setAsking(true)}>Delete</Button>
@@ -85,12 +87,23 @@ function Editor({ template }: { template: TemplateRecord }) {
       }
     >
       <FormScope>
-        {save.failure !== undefined && <FailureNotice failure={save.failure} />}
+        {failure !== undefined && <FailureNotice failure={failure} />}
         <div className={style["columns"]}>
           <Section title="Template" about="A name in two braces, such as {{first_name}}, is a placeholder.">
-            <Input label="Name" value={name} onChange={setName} maxLength={200} error={save.failure?.fields["name"]} />
-            <Select label="Category" value={category} onChange={setCategory} options={CATEGORIES} />
-            <BodyEditor value={body} onChange={setBody} />
+            <Input
+              label="Name"
+              value={name}
+              onChange={(next) => typed.set({ name: next })}
+              maxLength={200}
+              error={failure?.fields["name"]}
+            />
+            <Select
+              label="Category"
+              value={category}
+              onChange={(next) => typed.set({ category: next })}
+              options={CATEGORIES}
+            />
+            <BodyEditor value={body} onChange={(next) => typed.set({ body: next })} />
           </Section>
           <Section title="Preview" about="With the sample values below. It runs no script and loads nothing.">
             <Preview html={filled(body, (one) => given(one) ?? variables.get(one))} />

@@ -120,8 +120,8 @@ function Edit({ variable, onClose }: { variable: Variable; onClose: () => void }
     <Dialog title={`Edit ${variable.key}`} open dirty={form.changed || value !== variable.value} onClose={onClose}>
       <FormBody
         form={form}
-        onSubmit={form.submit(async (values) => {
-          if ((await call.run({ ...values, value })) !== undefined) onClose();
+        onSubmit={form.submit(async () => {
+          if ((await call.run({ id: variable.id, ...form.changes, value })) !== undefined) onClose();
         })}
       >
         <Field form={form} name="key" />

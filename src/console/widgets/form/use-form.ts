@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "react";
 import type { Failure } from "../../session/failures.ts";
 import { useGuard } from "../guard.ts";
 import { faultOf } from "./rules.ts";
+import { changesOf, untouchedOf } from "./use-typed.ts";
 
 /** Values of a form by the local names of the request's fields (`firstName`). */
 export type Values<I extends DescMessage> = MessageInitShape<I> & Record<string, unknown>;
@@ -26,6 +27,8 @@ export interface Form<I extends DescMessage = DescMessage> {
   /** Puts the violations of a refused call at their fields; `FailureNotice` does so in its form. */
   place(failure: Failure): void;
   reset(): void;
+  /** Takes what was read anew into the fields that nobody typed in. */
+  follow(read: MessageInitShape<I>): void;
   readonly changed: boolean;
   /** The values that differ from the first: what a partial update sends, so that it undoes no change of others. */
   readonly changes: Changes<I>;
@@ -47,9 +50,7 @@ export function useForm<I extends DescMessage>(schema: I, initial: MessageInitSh
   const [errors, setErrors] = useState<Readonly<Record<string, string>>>({});
   const element = useRef<HTMLFormElement | null>(null);
   const [first, setFirst] = useState(initial as Values<I>);
-  const changes = Object.fromEntries(
-    Object.entries(values).filter(([name, value]) => value !== first[name]),
-  ) as Changes<I>;
+  const changes = changesOf(values, first) as Changes<I>;
   const changed = Object.keys(changes).length > 0;
   useGuard(guarded && changed);
 
@@ -99,6 +100,11 @@ export function useForm<I extends DescMessage>(schema: I, initial: MessageInitSh
     reset() {
       setValues(first);
       setErrors({});
+    },
+    follow(read) {
+      const untouched = untouchedOf(values, first, read as Values<I>);
+      setValues({ ...values, ...untouched });
+      setFirst({ ...first, ...untouched });
     },
   };
 }
