@@ -69,6 +69,26 @@ describe("POST /api/entitlements/check", () => {
     });
   });
 
+  it("an install that is suspended entitles to nothing until it is resumed", async () => {
+    const { token, org, refreshToken } = buyer;
+    const becomes = async (change: "suspend" | "resume") => {
+      const path = `/api/marketplace/apps/${appId}/installs/${installId}/${change}`;
+      expect((await app.call("POST", path, { token: publisher.token })).status).toBe(200);
+    };
+    let held = refreshToken;
+    const entitled = async (): Promise<unknown[]> => {
+      const { body } = await app.call("POST", "/api/auth/refresh", { body: { refresh_token: held } });
+      held = body.refresh_token as string;
+      const organization = (await app.call("GET", `/api/organizations/${org}`, { token })).body;
+      const checked = (await check(body.access_token as string, "app:orbit", org)).body;
+      return [checked.granted, (organization.entitlements as string[]).includes("app:orbit")];
+    };
+    await becomes("suspend");
+    expect(await entitled()).toEqual([false, false]);
+    await becomes("resume");
+    expect(await entitled()).toEqual([true, true]);
+  });
+
   it("an entitlement check denies everything of another organization, known or not", async () => {
     for (const org of [publisher.org, nobody]) {
       for (const feature of ["marketplace", "app:orbit", "none"])

@@ -88,19 +88,17 @@ describe("signing keys", () => {
     expect((payload.exp ?? 0) - (payload.iat ?? 0)).toBe(900);
     expect(protectedHeader).toEqual({ alg: "EdDSA", kid, typ: "atrium-signed+jwt" });
     expect((await app.call("GET", "/api/auth/me", { token: signed.body.token })).status).toBe(401);
-    for (const reserved of ["iss", "roles", "aud", "sid"]) {
-      expect(
-        await app.call("POST", `${base}/${kid}/sign`, { token, body: { payload: { [reserved]: "x" } } }),
-      ).toMatchObject({ status: 400, body: { code: "validation_error", errors: [{ field: `payload.${reserved}` }] } });
-    }
-    expect(
-      (
-        await app.call("POST", `${base}/${kid}/sign`, {
-          token,
-          body: { payload: { exp: Math.floor(app.clock.now() / 1000) + 86_401 } },
-        })
-      ).status,
-    ).toBe(400);
+    const sign = (claims: object) => app.call("POST", `${base}/${kid}/sign`, { token, body: { payload: claims } });
+    const reserved = "iss iat jti org sid scope roles entitlements app_admin platform_admin sandbox amr acr aud";
+    for (const claim of reserved.split(" "))
+      expect(await sign({ [claim]: "x" })).toMatchObject({
+        status: 400,
+        body: { code: "validation_error", errors: [{ field: `payload.${claim}` }] },
+      });
+    const now = Math.floor(app.clock.now() / 1000);
+    expect((await sign({ exp: now + 86_400 })).status).toBe(200);
+    for (const exp of [now + 86_401, now, now - 1, now + 0.5, "soon"])
+      expect(await sign({ exp })).toMatchObject({ status: 400, body: { errors: [{ field: "payload.exp" }] } });
     expect(await app.call("POST", `${base}/unknown/sign`, { token, body: { payload: {} } })).toMatchObject({
       status: 404,
       body: { code: "key_not_found" },
