@@ -39,6 +39,19 @@ const manager = (value: string) => ({
 const statuses = (body: { Operations: { status: string }[] }) => body.Operations.map(({ status }) => status);
 const total = async () => (await directory.call("GET", "/Users?count=0")).body.totalResults as number;
 
+test("a page has 100 users unless count asks for another number, and at most 200", async () => {
+  expect((await bulk(Array.from({ length: 201 }, (_, at) => newUser(`page${at}`)))).status).toBe(200);
+  for (const [query, most] of [
+    ["", 100],
+    ["?count=150", 150],
+    ["?count=201", 200],
+    ["?count=100000", 200],
+  ] as const) {
+    const { body } = await directory.call("GET", `/Users${query}`);
+    expect([body.itemsPerPage, body.Resources.length], query).toEqual([most, most]);
+  }
+});
+
 test("Bulk creates, references forward, replaces, changes and deletes", async () => {
   const { body, status, headers } = await bulk([
     { method: "POST", path: "/Groups", bulkId: "g", data: { displayName: "Bulk", members: [{ value: "bulkId:b" }] } },

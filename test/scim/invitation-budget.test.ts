@@ -77,3 +77,17 @@ test("while mail is off, a change that invites again returns 503, and others suc
     await silent.close();
   }
 });
+
+test("each token of a directory can make 600 requests a minute", async () => {
+  const another = await founder(app);
+  const [one, other] = [await directoryOf(app, another), await directoryOf(app, another)];
+  const read = (by: Directory) => by.call("GET", "/Users?count=1");
+  for (let sent = 0; sent < 600; sent += 20) {
+    const answers = await Promise.all(Array.from({ length: 20 }, () => read(one)));
+    expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
+  }
+  const refused = await read(one);
+  expect(refusal(refused)).toBe("429 rate_limited");
+  expect(refused.headers.get("retry-after")).toBe("1");
+  expect((await read(other)).status).toBe(200);
+});
