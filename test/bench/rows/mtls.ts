@@ -108,17 +108,29 @@ const handshakes: RatioRow = {
   },
 };
 
+/** Clients who open connections and keep them. */
+interface Holder {
+  port: number;
+  client: { cert: string; key: string };
+  answerBytes: number;
+}
+
 /** Opens connections from several addresses of this machine: one address may have 1,000. */
-function hold(environment: Environment, service: Awaited<ReturnType<typeof withWorkload>>, connections: number) {
-  const { cert, key } = service.svid;
-  const targets = Array.from({ length: 6 }, (_, i) => ({
-    port: service.mtlsPort,
-    cert,
-    key,
-    localAddress: `127.0.0.${i + 2}`,
-  }));
-  const job = { run: "hold", targets, get: { path, headers: {}, ...service.meOfSvid }, connections } as const;
-  return environment.peer<object>("load/tls-peer.ts").then((peer) => run(peer, job));
+async function hold(environment: Environment, { port, client, answerBytes }: Holder, connections: number) {
+  const targets = Array.from({ length: 6 }, (_, i) => ({ port, ...client, localAddress: `127.0.0.${i + 2}` }));
+  const job = { run: "hold", targets, get: { path, headers: {}, answerBytes }, connections } as const;
+  return run(await environment.peer<object>("load/tls-peer.ts"), job);
+}
+
+/** Returns the memory of each open connection of a process, in KiB. */
+async function memoryOfEach(environment: Environment, pid: number, holder: Holder): Promise<number> {
+  // The first ones load and compile what all of them use.
+  await hold(environment, holder, 500);
+  const before = memoryOf(pid);
+  await hold(environment, holder, CONNECTIONS);
+  const used = memoryOf(pid) - before;
+  await environment.endRow();
+  return (used * 1024) / CONNECTIONS;
 }
 
 function memoryOf(pid: number): number {
@@ -136,13 +148,28 @@ const connections: FigureRow = {
   target: 60,
   async measure(environment) {
     const service = await withWorkload(environment, `mtls_connections_${++started}`, { organizations: 0 });
-    // The first ones load and compile what all of them use.
-    await hold(environment, service, 500);
-    const before = memoryOf(service.pid);
-    await hold(environment, service, CONNECTIONS);
-    const used = memoryOf(service.pid) - before;
-    await environment.endRow();
-    return (used * 1024) / CONNECTIONS;
+    const { mtlsPort: port, svid: client, meOfSvid } = service;
+    return memoryOfEach(environment, service.pid, { port, client, ...meOfSvid });
+  },
+};
+
+/** What Node alone takes of that. */
+const bareConnections: FigureRow = {
+  kind: "figure",
+  name: "mtls-connections-bare",
+  title: "the same of a bare node:http2 server, whose TLS and HTTP/2 the service uses",
+  unit: "KiB",
+  target: 60,
+  async measure(environment) {
+    const { cert, key } = await serverCertificate();
+    const answerBytes = 500;
+    const bare = await environment.server<Serving>("baselines/bare-mtls-h2.ts", {
+      CERT: cert,
+      KEY: key,
+      BYTES: String(answerBytes),
+    });
+    const client = await issue(Date.now(), undefined);
+    return memoryOfEach(environment, bare.pid, { port: bare.ready.port, client, answerBytes });
   },
 };
 
@@ -171,4 +198,4 @@ const memory: FigureRow = {
 };
 
 /** Rows about mutual TLS. */
-export const mutualTls = [me, handshakes, connections, memory] as const;
+export const mutualTls = [me, handshakes, connections, bareConnections, memory] as const;
