@@ -18,14 +18,13 @@ afterEach(() => home.close());
 /** Gives the database defaults that new sessions begin with, as its administrator may. */
 async function setDefaults(settings: Record<string, string>): Promise<void> {
   const name = new URL(home.url).pathname.slice(1);
-  await runSql(home.url, "create schema other");
-  for (const [setting, value] of Object.entries(settings))
-    await runSql(home.url, `alter database ${name} set ${setting} = '${value}'`);
+  const changes = Object.entries(settings).map(([one, value]) => `alter database ${name} set ${one} = '${value}'`);
+  await runSql(home.url, ["create schema other", ...changes].join(";\n"));
 }
 
 /** The snapshot that each transaction of a liveness lock keeps, as a superuser sees it. */
 async function snapshotsOfHolders(): Promise<unknown[]> {
-  const client = new pg.Client(home.url);
+  const client = new pg.Client({ connectionString: home.url, options: "-c idle_session_timeout=0" });
   await client.connect();
   try {
     const sql = `select backend_xmin from pg_stat_activity
@@ -57,7 +56,7 @@ test("responses do not depend on the styles, the time zone and the schema that a
   }
 });
 
-test("a database whose transactions are serializable and bounded by default delays no vacuum and loses no lock", async () => {
+test("transactions that a database makes serializable and short delay no vacuum and lose no lock", async () => {
   await setDefaults({
     default_transaction_isolation: "serializable",
     transaction_timeout: "300ms",
@@ -97,4 +96,26 @@ test("migrations take longer than the statements and transactions that a databas
   const all = [...migrations, ...long];
   const ran = await migrate({ url: home.url, migrations: all, log: silentLog, waitMs: 1_000 });
   expect(ran).toEqual(["9001-long", "9002-long"]);
+});
+
+test("a service works in a database where nobody may call functions or use the schema by default", async () => {
+  const hardened = await testDatabase({ empty: true });
+  try {
+    await runSql(
+      hardened.url,
+      `alter default privileges revoke execute on functions from public;
+       revoke all on database ${new URL(hardened.url).pathname.slice(1)} from public;
+       revoke all on schema public from public`,
+    );
+    await migrate({ url: hardened.url, migrations, log: silentLog });
+    const app = await startApp({ databaseUrl: hardened.url });
+    try {
+      const me = await app.call("GET", "/api/auth/me", { token: await app.login() });
+      expect(me.status).toBe(200);
+    } finally {
+      await app.close();
+    }
+  } finally {
+    await hardened.close();
+  }
 });

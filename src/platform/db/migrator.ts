@@ -7,7 +7,7 @@ import { parseIntoClientConfig } from "pg-connection-string";
 import { connectionFailure, OWNER_APPLICATION, ownerConfig } from "./connection.ts";
 import { PoolDialect } from "./dialect.ts";
 import { isCanceled, isLockTimeout, isUnavailable } from "./failure.ts";
-import { grantRead } from "./grants.ts";
+import { GRANT_FUNCTIONS, grantRead } from "./grants.ts";
 import { rebuildInvalidIndexes } from "./invalid-indexes.ts";
 import { demandSupported, migrationTable } from "./requirements.ts";
 import { ensureAppRole } from "./role.ts";
@@ -147,6 +147,7 @@ async function migrateOn(client: pg.Client, options: MigrateOptions, ran: string
     await runAll(options, ran);
     await rebuildInvalidIndexes(() => connectWithRetries(options.url, options.waitMs ?? WAIT_MS), say);
   });
+  await client.query(GRANT_FUNCTIONS);
   await client.query(grantRead(migrationTable));
 }
 
