@@ -2,8 +2,14 @@ import { isObject } from "../resource/values.ts";
 import type { Json, Resource } from "../resource/values.ts";
 
 const REFERENCE = /^bulkId:(.+)$/u;
-/** Names and paths of attributes whose value is the id of a resource: with the URN of a schema, a filter, `.value`. */
-const REFERRING = /(?:^|:)(?:members|manager)(?:\[.*\])?(?:\.value)?$/isu;
+/**
+ * Whether the value of an attribute is the id of a resource, by its name or path: with the URN of a schema, a filter,
+ * `.value`. In linear time, as no single expression is: the filter may contain what begins another path.
+ */
+function isReferring(name: string): boolean {
+  const path = name.replace(/\.value$/iu, "");
+  return path.endsWith("]") ? /(?:^|:)(?:members|manager)\[/iu.test(path) : /(?:^|:)(?:members|manager)$/iu.test(path);
+}
 
 /** Replaces a reference by what `idOf` returns for its bulkId. */
 export function resolvedText(text: string, idOf: (bulkId: string) => string): string {
@@ -19,14 +25,14 @@ export function resolvedMembers(value: Resource, idOf: (bulkId: string) => strin
   return membersOf(value, (name, member) =>
     name.toLowerCase() === "operations" && Array.isArray(member)
       ? member.map((operation: Json) => resolvedOperation(operation, idOf))
-      : resolved(member, REFERRING.test(name), idOf),
+      : resolved(member, isReferring(name), idOf),
   );
 }
 
 /** The path of an operation of a PATCH says whether its value is a reference. */
 function resolvedOperation(operation: Json, idOf: (bulkId: string) => string): Json {
   if (!isObject(operation)) return operation;
-  const refers = typeof operation["path"] === "string" && REFERRING.test(operation["path"]);
+  const refers = typeof operation["path"] === "string" && isReferring(operation["path"]);
   return membersOf(operation, (name, member) => (name === "value" ? resolved(member, refers, idOf) : member));
 }
 
@@ -35,7 +41,7 @@ function resolved(value: Json, refers: boolean, idOf: (bulkId: string) => string
   if (Array.isArray(value)) return value.map((item: Json) => resolved(item, refers, idOf));
   if (!isObject(value)) return value;
   return membersOf(value, (name, member) =>
-    resolved(member, refers ? name.toLowerCase() === "value" : REFERRING.test(name), idOf),
+    resolved(member, refers ? name.toLowerCase() === "value" : isReferring(name), idOf),
   );
 }
 
