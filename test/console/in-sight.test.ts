@@ -23,6 +23,20 @@ describeInBrowser("what stays in sight", () => {
     expect((await address.boundingBox())?.height).toBeLessThan(30);
   });
 
+  it("on a phone the first line of a card begins where the others do", async () => {
+    const token = await here.app.login();
+    const price = { product: "Seats", plan: "pro", interval: "month", currency: "usd", unit_amount_cents: 1_000 };
+    expect((await here.app.call("POST", "/api/admin/pricing/prices", { token, body: price })).status).toBe(201);
+    const page = await here.at("platform/prices");
+    await page.setViewportSize({ width: 375, height: 800 });
+    const row = page.getByRole("row").filter({ hasText: "Seats" });
+    await row.waitFor();
+    const starts = await page.evaluate(
+      `[...document.querySelectorAll("tbody tr:first-child td")].map((cell) => getComputedStyle(cell).paddingLeft)`,
+    );
+    expect((starts as string[]).slice(0, 3)).toEqual(["0px", "0px", "0px"]);
+  });
+
   it("the navigation shows which page is open after a reload, and goes with a key from page to page", async () => {
     const page = await here.at("webhooks");
     const open = page.getByRole("navigation", { name: "Main" }).locator('[aria-current="page"]');

@@ -129,7 +129,9 @@ describeInBrowser("pages of the platform", () => {
     await page.getByRole("cell", { name: "1 region" }).waitFor();
     expect(await saved(page)).toMatch(/^Id,Product,Plan,Price,Currency,.*\r\n\d+,Team,team,9\.00,usd,/u);
     await rowButton(page, "Team", "Deactivate").click();
-    await page.getByRole("alertdialog").getByRole("button", { name: "Deactivate" }).click();
+    const asked = page.getByRole("alertdialog", { name: "Deactivate Team?" });
+    await asked.getByText("Team, plan team, $9.00 a month: nobody can quote it any more.", { exact: false }).waitFor();
+    await asked.getByRole("button", { name: "Deactivate" }).click();
     await page.getByRole("cell", { name: "Inactive" }).waitFor();
 
     await go(page, "organizations");

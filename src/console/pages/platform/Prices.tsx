@@ -9,8 +9,14 @@ import { Page } from "../../widgets/Page.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { inWords, plural } from "../../widgets/words.ts";
-import { decimal, money } from "../apps/money.ts";
+import { decimal, money, per } from "../apps/money.ts";
 import { CreatePrice } from "./CreatePrice.tsx";
+
+const KEPT = "Open quotes and present subscriptions keep it.";
+
+/** Tells a price from others of its product. */
+const describe = ({ product, plan, unitAmountCents, currency, interval }: Price): string =>
+  `${product}${plan === undefined ? "" : `, plan ${plan}`}, ${money(unitAmountCents, currency)} ${per(interval)}`;
 
 /** Prices of plans and products; one is never changed, only replaced. */
 export default function Prices() {
@@ -89,7 +95,7 @@ export default function Prices() {
       {creating && <CreatePrice onClose={() => setCreating(false)} />}
       <Confirm
         title={`Deactivate ${asked?.product ?? "the price"}?`}
-        about="Nobody can quote it any more. Open quotes and present subscriptions keep it."
+        about={`${asked === undefined ? "" : describe(asked)}: nobody can quote it any more. ${KEPT}`}
         verb="Deactivate"
         open={asked !== undefined}
         call={deactivate}
