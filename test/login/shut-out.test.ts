@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { Answer, TestApp } from "../support/app.ts";
-import { mailsTo, outcome } from "../support/people.ts";
+import { codeAt } from "../mfa/support.ts";
+import { founder, mailsTo, outcome, password as longPassword } from "../support/people.ts";
 
 // Hundreds of passwords are hashed.
 let app: TestApp;
@@ -99,6 +100,19 @@ describe("after 100 consecutive failures by passwords and codes from any address
     const code = /^ {4}(\d{6})$/mu.exec((await mailsTo(app, email)).at(-1)?.text ?? "")?.[1] ?? "";
     expect(outcome(await guess(stranger(), email, code))).toBe("200");
     expect((await fail(email, 60)).every((one) => one === "401 unauthorized")).toBe(true);
+  });
+
+  it("a right password that waits for the second factor counts as neither", async () => {
+    const { email, orgName, token } = await founder(app);
+    const factors = "/api/v1/me/mfa/factors";
+    const { id, secret } = (await app.call("POST", factors, { token, body: { factor_type: "totp" } })).body.data;
+    const code = codeAt(secret as string, app.clock.now());
+    expect((await app.call("POST", `${factors}/${id}/verify`, { token, body: { code } })).status).toBe(200);
+    const right = () => from(stranger(), "login", { email, password: longPassword, org_name: orgName });
+    await fail(email, 98);
+    for (let at = 0; at < 3; at++) expect((await right()).body.mfa_required).toBe(true);
+    expect(await fail(email, 2)).toEqual(["401 unauthorized", "401 unauthorized"]);
+    shut(await right());
   });
 
   it("attempts that are refused without a check are not counted", async () => {
