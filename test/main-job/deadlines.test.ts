@@ -47,14 +47,25 @@ it("an install fails when no report follows a response of 202", async () => {
 });
 
 it.each([500, 202])(
-  "a deprovisioning whose only responses are %i is forced, and the timeline shows it",
+  "a deprovisioning whose only responses are %i is forced, with its cloud target, and the timeline shows it",
   async (status) => {
-    const offer = await market.offer(({ type }) => ({ status: type === "install.provisioning" ? 200 : status }));
+    const active = { status: 200, body: { cloud_target: { provider: "aws", region: "eu-1" } } };
+    const offer = await market.offer(({ type }) => (type === "install.provisioning" ? active : { status }));
+    const single = { token: market.publisher, body: { deployment_modes: ["single_tenant"] } };
+    expect((await app.call("PATCH", `/api/marketplace/apps/${offer.appId}`, single)).status).toBe(200);
     const { body } = await offer.install();
+    const targets = async (): Promise<string[]> => {
+      const listed = await app.call("GET", "/api/admin/cloud-targets?limit=200", { token: market.buyer });
+      return (listed.body.data as { install_id: string; status: string }[])
+        .filter(({ install_id: id }) => id === body.install_id)
+        .map((target) => target.status);
+    };
     await market.until(body.install_id, "active");
+    expect(await targets()).toEqual(["active"]);
     await app.call("DELETE", `/api/installs/${body.install_id}`, { token: market.buyer });
     const install = await market.until(body.install_id, "deprovisioned");
     expect(events(install).slice(-2)).toEqual(["forced", "deprovisioned"]);
     expect(install.failure_reason).toBeNull();
+    expect(await targets()).toEqual(["revoked"]);
   },
 );

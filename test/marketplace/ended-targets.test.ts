@@ -53,6 +53,14 @@ it("the cloud target of an install is revoked when the publisher reports its end
   expect(await runSql(app.databaseUrl, revoked, [installId])).toEqual([]);
 });
 
+it("an install that its organization ended takes no report of another end", async () => {
+  const { offer, installId } = await withTarget();
+  must(await app.call("DELETE", `/api/installs/${installId}`, { token: market.buyer }));
+  for (let time = 0; time < 2; time++) must(await offer.report(installId, { status: "deprovisioned" }));
+  for (const status of ["failed", "active"])
+    expect(outcome(await offer.report(installId, { status }))).toBe("409 invalid_transition");
+});
+
 it("a cloud target can be revoked while the end of its install is reported", async () => {
   for (let round = 0; round < 5; round++) {
     const { offer, installId } = await withTarget();
