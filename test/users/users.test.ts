@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { holding } from "../support/holding.ts";
-import { auditOf, elevated, founder, invite, member, newcomer, outcome } from "../support/people.ts";
+import { auditOf, elevated, founder, invite, member, newcomer, outcome, password } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 
 let app: TestApp;
@@ -265,4 +265,21 @@ describe("owners", () => {
       "409 conflict",
     );
   });
+});
+
+it("a member was last seen when they used this organization, whatever they do in another", async () => {
+  const by = await founder(app);
+  const someone = await member(app, by);
+  const own = { name: `Side of ${someone.email}` };
+  expect((await app.call("POST", "/api/organizations", { token: someone.token, body: own })).status).toBe(201);
+  const seen = async (): Promise<string> => {
+    const token = await app.login(by.email, password, by.orgName);
+    return (await users({ ...by, token }, `?email=${someone.email}`)).body.data[0].last_seen_at as string;
+  };
+  const before = await seen();
+  app.clock.advance(3_600_000);
+  await app.login(someone.email, password, own.name);
+  expect(await seen()).toBe(before);
+  await app.login(someone.email, password, by.orgName);
+  expect(await seen()).toBe(new Date(app.clock.now()).toISOString());
 });
