@@ -19,6 +19,7 @@ import { keepMessagePlain } from "./patches/connect-grpc-message.ts";
 import { onSentError } from "./patches/connect-sent-error.ts";
 import type { StreamCall, UnaryCall } from "./pipeline.ts";
 import type { Policy } from "./policy.ts";
+import { memberEncoder } from "./printed-members.ts";
 import type { Fail } from "./reporter.ts";
 import { strictDecoder } from "./strict-json.ts";
 
@@ -67,6 +68,7 @@ export function connectHandlers(
         ignoreUnknownFields: true,
         registry,
         ...strictDecoder(policy.method.input),
+        ...memberEncoder(policy.method.output),
       },
     });
   }

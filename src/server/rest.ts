@@ -1,11 +1,6 @@
 import { getOption, hasOption } from "@bufbuild/protobuf";
 import type { DescField, DescMethod, DescService } from "@bufbuild/protobuf";
-import {
-  null_beside as nullBeside,
-  nullable,
-  omit_empty as omitEmpty,
-  omit_empty_beside as omitBeside,
-} from "../../gen/atrium/options/v1/options_pb.ts";
+import { omit_empty as omitEmpty, omit_empty_beside as omitBeside } from "../../gen/atrium/options/v1/options_pb.ts";
 import { mustBeFilled, presentLists } from "../platform/validation.ts";
 import { createTranscoder } from "../transcoding/index.ts";
 import type { Encoder, ServiceEntry, Transcoder } from "../transcoding/index.ts";
@@ -16,6 +11,7 @@ import { takesCredential } from "./gate/index.ts";
 import type { Gate } from "./gate/index.ts";
 import type { Policy } from "./policy.ts";
 import { NOSNIFF, printError } from "./print.ts";
+import { fieldBeside, printsNull } from "./printed-members.ts";
 import type { Fail } from "./reporter.ts";
 
 const nosniff = Object.entries(NOSNIFF).flat();
@@ -93,20 +89,8 @@ function entries(rpcs: readonly CompiledRpc[]): ServiceEntry[] {
   return [...services].map(([service, implementation]) => ({ service, implementation }) as ServiceEntry);
 }
 
-/** Whether an absent field is printed as `null`, or the field beside which it is. */
-function printsNull(field: DescField): boolean | DescField {
-  if (!hasOption(field, nullBeside)) return hasOption(field, nullable) && getOption(field, nullable);
-  return fieldBeside(field, getOption(field, nullBeside));
-}
-
 /** Whether an empty field is left out, or the field beside which it is. */
 function omitsEmpty(field: DescField): boolean | DescField {
   if (!hasOption(field, omitBeside)) return hasOption(field, omitEmpty) && getOption(field, omitEmpty);
   return fieldBeside(field, getOption(field, omitBeside));
-}
-
-function fieldBeside(field: DescField, name: string): DescField {
-  const beside = field.parent.fields.find((other) => other.name === name);
-  if (beside === undefined) throw new Error(`an option of ${field.toString()} names ${name}, which does not exist`);
-  return beside;
 }

@@ -834,7 +834,8 @@ export const rules: GenExtension<FieldOptions, Rules> = /*@__PURE__*/
   extDesc(file_atrium_options_v1_options, 3);
 
 /**
- * REST prints `null` where the field is absent instead of leaving it out.
+ * JSON has `null` where the field is absent, over every protocol, instead of
+ * leaving it out.
  *
  * @generated from extension: bool nullable = 50104;
  */
@@ -851,8 +852,8 @@ export const omit_empty: GenExtension<FieldOptions, boolean> = /*@__PURE__*/
   extDesc(file_atrium_options_v1_options, 5);
 
 /**
- * REST prints `null` where the field is absent and the field of this name in
- * the same message is present.
+ * JSON has `null` where the field is absent and the field of this name in the
+ * same message is present.
  *
  * @generated from extension: string null_beside = 50107;
  */

@@ -1056,7 +1056,8 @@ var (
 	//
 	// optional atrium.options.v1.Rules rules = 50103;
 	E_Rules = &file_atrium_options_v1_options_proto_extTypes[3]
-	// REST prints `null` where the field is absent instead of leaving it out.
+	// JSON has `null` where the field is absent, over every protocol, instead of
+	// leaving it out.
 	//
 	// optional bool nullable = 50104;
 	E_Nullable = &file_atrium_options_v1_options_proto_extTypes[4]
@@ -1065,8 +1066,8 @@ var (
 	//
 	// optional bool omit_empty = 50105;
 	E_OmitEmpty = &file_atrium_options_v1_options_proto_extTypes[5]
-	// REST prints `null` where the field is absent and the field of this name in
-	// the same message is present.
+	// JSON has `null` where the field is absent and the field of this name in the
+	// same message is present.
 	//
 	// optional string null_beside = 50107;
 	E_NullBeside = &file_atrium_options_v1_options_proto_extTypes[6]

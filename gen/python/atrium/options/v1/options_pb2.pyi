@@ -607,14 +607,16 @@ errors: _extension_dict._ExtensionFieldDescriptor[_descriptor_pb2.MethodOptions,
 rules: _extension_dict._ExtensionFieldDescriptor[_descriptor_pb2.FieldOptions, Global___Rules]
 """What the value must keep to."""
 nullable: _extension_dict._ExtensionFieldDescriptor[_descriptor_pb2.FieldOptions, _builtins.bool]
-"""REST prints `null` where the field is absent instead of leaving it out."""
+"""JSON has `null` where the field is absent, over every protocol, instead of
+leaving it out.
+"""
 omit_empty: _extension_dict._ExtensionFieldDescriptor[_descriptor_pb2.FieldOptions, _builtins.bool]
 """REST leaves the field out while it has its default value, although unset
 fields are otherwise printed.
 """
 null_beside: _extension_dict._ExtensionFieldDescriptor[_descriptor_pb2.FieldOptions, _builtins.str]
-"""REST prints `null` where the field is absent and the field of this name in
-the same message is present.
+"""JSON has `null` where the field is absent and the field of this name in the
+same message is present.
 """
 omit_empty_beside: _extension_dict._ExtensionFieldDescriptor[_descriptor_pb2.FieldOptions, _builtins.str]
 """REST leaves the field out while it has its default value and the field of
