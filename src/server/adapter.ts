@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { UniversalServerRequest, UniversalServerResponse } from "@connectrpc/connect/protocol";
-import { endInPieces, PIECE_BYTES, piecesOf } from "../transcoding/index.ts";
+import { endInPieces, PIECE_BYTES, piecesOf, varying } from "../transcoding/index.ts";
 import type { NodeRequest, NodeResponse } from "../transcoding/index.ts";
 import type { Call } from "./call.ts";
 import { capDeadlines } from "./deadline.ts";
@@ -109,6 +109,8 @@ function writeHead(
 ): void {
   const headers = nodeHeaders(from.header);
   for (const name in extra) headers[name] ??= extra[name] as string;
+  // Caches may keep the response to a GET of Connect.
+  if (headers["content-encoding"] !== undefined) headers["vary"] = varying(to, "accept-encoding", headers["vary"]);
   if (length !== undefined && from.trailer === undefined) headers["content-length"] ??= String(length);
   to.writeHead(from.status, headers);
 }

@@ -95,6 +95,8 @@ export function mapSentErrors(
 ): void {
   onSentError(context, (sent) => {
     keepMessagePlain(context.responseTrailer);
+    // As over REST: caches keep a 404 or 501 for a while unless told otherwise (RFC 9110 §15.1).
+    if (context.requestMethod === "GET") context.responseHeader.set("cache-control", "no-store");
     if (call.errorCode !== "") return;
     const refusal = call.message === undefined ? refusalOf?.() : undefined;
     const error = fail(refusal ?? sent, call);

@@ -84,7 +84,11 @@ export function createRefuseUnread(gate: Gate, fail: Fail): RefuseUnread {
       error = fail(reason, call);
       httpStatus = codeToHttpStatus(codeOf(error));
     }
-    const header = new Headers({ ...headersOf(error), "content-type": "application/json" });
+    const header = new Headers({
+      ...headersOf(error),
+      "content-type": "application/json",
+      "cache-control": "no-store",
+    });
     return { status: httpStatus, header, body: one(errorToJsonBytes(connectError(error), undefined)) };
   };
 }

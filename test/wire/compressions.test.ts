@@ -57,3 +57,19 @@ it("the compression that is taken is named in refusals alone", async () => {
   expect(headers[":status"]).toBe(400);
   expect(headers["accept-encoding"]).toBeUndefined();
 });
+
+it("a compressed response that caches may keep varies by Accept-Encoding, over Connect too", async () => {
+  const { org_uuid } = (await app.call("GET", "/api/auth/me", { token })).body as { org_uuid: string };
+  const message = encodeURIComponent(JSON.stringify({ org_uuid }));
+  for (const path of [
+    `/orgs/${org_uuid}/.well-known/spiffe-bundle`,
+    `/atrium.spiffe.v1.SpiffeService/GetSpiffeBundle?connect=v1&encoding=json&message=${message}`,
+  ]) {
+    const { headers } = await app.call("GET", path, { headers: { "accept-encoding": "gzip" } });
+    expect(headers.get("cache-control"), path).toBe("public, max-age=300");
+    expect([headers.get("content-encoding"), headers.get("vary")], path).toEqual([
+      "gzip",
+      expect.stringContaining("accept-encoding"),
+    ]);
+  }
+});

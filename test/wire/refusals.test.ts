@@ -77,3 +77,17 @@ describe("The permissions of a role", () => {
     expect(await ids()).toEqual([]);
   });
 });
+
+it.each([
+  [
+    "an unknown app",
+    "marketplace.v1.BuyerService/GetApp?connect=v1&encoding=json&message=%7B%22slug%22%3A%22none%22%7D",
+    404,
+  ],
+  ["a compression", "access.v1.AccessService/GetMe?connect=v1&encoding=json&compression=br&message=%7B%7D", 501],
+  ["an encoding", "access.v1.AccessService/GetMe?connect=v1&encoding=xml&message=%7B%7D", 415],
+  ["the method", "login.v1.LoginService/Login?connect=v1&encoding=json&message=%7B%7D", 405],
+])("a Connect GET that is refused for %s is kept by no cache, as over REST", async (_what, url, status) => {
+  const answer = await app.call("GET", `/atrium.${url}`, { token: owner.token });
+  expect([answer.status, answer.headers.get("cache-control")]).toEqual([status, "no-store"]);
+});
