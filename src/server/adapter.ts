@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { UniversalServerRequest, UniversalServerResponse } from "@connectrpc/connect/protocol";
-import { endInPieces, PIECE_BYTES, piecesOf, varying } from "../transcoding/index.ts";
+import { endInPieces, isAccepted, PIECE_BYTES, piecesOf, varying } from "../transcoding/index.ts";
 import type { NodeRequest, NodeResponse } from "../transcoding/index.ts";
 import type { Call } from "./call.ts";
 import { capDeadlines } from "./deadline.ts";
@@ -33,7 +33,23 @@ function webHeaders(request: NodeRequest): Headers {
     else if (value !== undefined) for (const one of value) headers.append(name, one);
   }
   capDeadlines(headers);
+  plainBodyHeaders(headers);
   return headers;
+}
+
+const JSON_TYPES = ["application/json", "application/connect+json"];
+
+/**
+ * Writes the headers of a body as connect compares them. HTTP lets clients quote a charset, add parameters and write
+ * codings in any case (RFC 9110 §8.3, §8.4.1), and REST takes that.
+ */
+function plainBodyHeaders(headers: Headers): void {
+  const type = headers.get("content-type") ?? "";
+  if (type.includes(";") && isAccepted(type, JSON_TYPES))
+    headers.set("content-type", type.slice(0, type.indexOf(";")).trim());
+  const coding = headers.get("content-encoding")?.toLowerCase();
+  if (coding === "") headers.delete("content-encoding");
+  else if (coding !== undefined) headers.set("content-encoding", coding === "x-gzip" ? "gzip" : coding);
 }
 
 function bodyOf(request: NodeRequest): AsyncIterable<Uint8Array> {

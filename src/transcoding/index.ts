@@ -26,7 +26,7 @@ export { printedName } from "./json/names.ts";
 export type { MessageLimits } from "./json/message.ts";
 export type { PlainJson } from "./json/plain.ts";
 export { isKnown } from "./conditional.ts";
-export { negotiate, negotiateCoding } from "./media.ts";
+export { isAccepted, negotiate, negotiateCoding } from "./media.ts";
 export { mediaTypeKey, RestContext, sendHeadKey } from "./context.ts";
 export { hasBody } from "./body.ts";
 export { varying } from "./send.ts";

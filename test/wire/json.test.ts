@@ -157,6 +157,15 @@ describe("Over REST", () => {
     ).toMatchObject({ status: 415 });
   });
 
+  it.each([rest, connect])("headers of a body are taken at %s in every form that HTTP has for them", async (path) => {
+    const body = whole.replace("wire-app", `form-${path.length}`);
+    const headers = { "content-encoding": "X-GZIP", "content-type": 'Application/JSON ; charset="UTF-8"; a=b' };
+    const { status } = await app.call("POST", path, { token, body: gzipSync(body), headers });
+    expect(status).toBe(path === rest ? 201 : 200);
+    const utf16 = { "content-type": 'application/json; charset="utf-16"' };
+    expect((await app.call("POST", path, { token, body, headers: utf16 })).status).toBe(415);
+  });
+
   it("gzip is decoded, measured after decoding, and refused when it is broken", async () => {
     const zipped = (text: string, cut = 0): Promise<{ status: number; body: { code: string } }> => {
       const bytes = gzipSync(text);
