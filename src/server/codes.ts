@@ -82,11 +82,33 @@ function shortened(violations: readonly FieldViolation[]): FieldViolation[] {
   });
 }
 
+/** Bytes of the message of an error, as gRPC encodes it in a trailer. The details, in another one, repeat it. */
+const MAX_MESSAGE_BYTES = 1024;
+
 /** Converts an error for Connect, gRPC and gRPC-Web, with the headers it has over REST. */
 export function connectError(error: ServiceError): ConnectError {
   if (error.connect !== undefined) return error.connect;
+  const message = shortMessage(error.message, MAX_MESSAGE_BYTES);
+  return new ConnectError(message, codeOf(error), headersOf(error), detailsOf(error), error);
+}
+
+/**
+ * Shortens a message, which may repeat a client's text, to `bytes` in percent-encoding. HTTP/2 ends the connection,
+ * with the calls of everybody behind a proxy, rather than send a header block of more than 64 KiB.
+ */
+export function shortMessage(message: string, bytes: number): string {
   // gRPC encodes the message as a URI component, which half a surrogate pair of a client's text would break.
-  return new ConnectError(error.message.toWellFormed(), codeOf(error), headersOf(error), detailsOf(error), error);
+  const text = message.toWellFormed();
+  // No UTF-16 code unit takes more than three bytes of UTF-8, and each of them three characters.
+  if (text.length * 9 <= bytes) return text;
+  let left = bytes;
+  let shown = "";
+  for (const character of text) {
+    left -= character >= " " && character <= "~" ? 1 : 3 * Buffer.byteLength(character);
+    if (left < 0) return `${shown}…`;
+    shown += character;
+  }
+  return text;
 }
 
 /** Returns the headers of an error, over every protocol (decisions 1.3). */

@@ -10,7 +10,7 @@ import type { ServiceError } from "../platform/errors.ts";
 import { sendHeadKey } from "../transcoding/index.ts";
 import { callOf } from "./call.ts";
 import type { Call } from "./call.ts";
-import { codeOf, connectError, detailsOf, headersOf } from "./codes.ts";
+import { codeOf, connectError, detailsOf, headersOf, shortMessage } from "./codes.ts";
 import { MAX_TIMEOUT_MS } from "./deadline.ts";
 import type { Gate } from "./gate/index.ts";
 import { gzipMessages } from "./gzip.ts";
@@ -83,6 +83,9 @@ function methodOf(policy: Policy): DescMethod {
   return Object.create(policy.method, { idempotency: { value: idempotency, enumerable: true } }) as DescMethod;
 }
 
+/** Bytes of a message of connect itself, which may repeat a header: a whole block of headers is no larger. */
+const MAX_OWN_MESSAGE_BYTES = 16 * 1024;
+
 /**
  * Gives errors that connect makes itself the code and details of the contract. A caller who is refused whatever the
  * message says gets that refusal instead.
@@ -105,7 +108,7 @@ export function mapSentErrors(
     if (isUnknownCompression(sent)) context.responseHeader.set(acceptedBy(context), gzipMessages.name);
     Object.assign(sent, {
       code: refusal === undefined && code === Code.Unimplemented ? code : codeOf(error),
-      rawMessage: error.message,
+      rawMessage: shortMessage(error.message, MAX_OWN_MESSAGE_BYTES),
       details: detailsOf(error),
     });
     for (const [name, value] of Object.entries(headersOf(error))) sent.metadata.set(name, value);

@@ -1,8 +1,10 @@
-import { Client, credentials, Metadata } from "@grpc/grpc-js";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { Client, credentials, Metadata, status } from "@grpc/grpc-js";
 import type { ServiceError } from "@grpc/grpc-js";
 import { connect } from "node:http2";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Code, ConnectError } from "@connectrpc/connect";
+import { ListResourcesRequestSchema } from "../../gen/atrium/scim/v1/messages_pb.ts";
 import { setPlainStatus } from "../../src/server/patches/connect-grpc-message.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
@@ -55,6 +57,28 @@ describe("The message of an error over gRPC", () => {
     const stream = client.makeServerStreamRequest(watch, pass, pass, Buffer.alloc(0), new Metadata());
     const error = await new Promise<ServiceError>((resolve) => stream.on("error", resolve).resume());
     expect(error.details).toBe(refusal);
+  });
+
+  it("a message that repeats a long text of the client is shortened, so that it reaches stock grpc-js", async () => {
+    const token = await app.login();
+    const { org_uuid: orgUuid } = (await app.call("GET", "/api/auth/me", { token })).body as { org_uuid: string };
+    const path = `/api/admin/organizations/${orgUuid}/scim-tokens`;
+    const made = await app.call("POST", path, { token, body: { name: "idp" } });
+    const metadata = new Metadata();
+    metadata.set("authorization", `Bearer ${made.body.token as string}`);
+    const start = "sortBy: User has no attribute ";
+    for (const [text, encodedBytes] of [
+      ["x", 1],
+      ["\u00e9", 6],
+    ] as const) {
+      const wish = create(ListResourcesRequestSchema, { orgUuid, sortBy: text.repeat(60_000) });
+      const bytes = Buffer.from(toBinary(ListResourcesRequestSchema, wish));
+      const error = await new Promise<ServiceError | null>((resolve) =>
+        client.makeUnaryRequest("/atrium.scim.v1.ScimService/ListUsers", pass, pass, bytes, metadata, resolve),
+      );
+      const shown = text.repeat(Math.floor((1_024 - start.length) / encodedBytes));
+      expect([error?.code, error?.details]).toEqual([status.INVALID_ARGUMENT, `${start}${shown}\u2026`]);
+    }
   });
 
   it("a percent sign in a message is encoded, and other printable ASCII is not", async () => {
