@@ -50,7 +50,8 @@ export function compileForm(desc: DescMessage): FormCheck | undefined {
 }
 
 function ofMessage(desc: DescMessage, under: Map<DescMessage, { check: Check | undefined }>): Check | undefined {
-  if (jsonTypes.has(desc.typeName)) return ofJson;
+  const ofJson = jsonTypes.get(desc.typeName);
+  if (ofJson !== undefined) return ofJson;
   if (desc.typeName === "google.protobuf.StringValue") return ofWrapped;
   if (desc.typeName.startsWith("google.protobuf.")) return undefined;
   const known = under.get(desc);
@@ -74,10 +75,10 @@ function ofMessage(desc: DescMessage, under: Map<DescMessage, { check: Check | u
   });
 }
 
-const jsonTypes: ReadonlySet<string> = new Set([
-  "google.protobuf.Struct",
-  "google.protobuf.Value",
-  "google.protobuf.ListValue",
+const jsonTypes: ReadonlyMap<string, Check> = new Map([
+  ["google.protobuf.Struct", ofPlain],
+  ["google.protobuf.Value", ofValue],
+  ["google.protobuf.ListValue", ofList],
 ]);
 
 function ofField(field: DescField, under: Map<DescMessage, { check: Check | undefined }>): Check | undefined {
@@ -88,7 +89,7 @@ function ofField(field: DescField, under: Map<DescMessage, { check: Check | unde
         : undefined
       : ofMessage(field.message, under);
   const one: Check | undefined =
-    field.message === undefined || single === undefined || single === ofJson
+    field.message === undefined || single === undefined || jsonTypes.has(field.message.typeName)
       ? single
       : (value, level) => single(value, level + 1);
   if (field.fieldKind === "list")
@@ -137,21 +138,39 @@ const ofText: Check = (value) => ((value as string).includes("\0") ? fault(nul) 
 const ofWrapped: Check = (value, level) =>
   ofText(typeof value === "string" ? value : (value as { value: string }).value, level);
 
-/** A JSON value: a plain object, or messages of google.protobuf.Struct, Value and ListValue. */
-function ofJson(value: unknown, level: number): Fault | undefined {
+/** A value of JSON; the library has a Struct in a field as a plain object, whose members may have any names. */
+function ofPlain(value: unknown, level: number): Fault | undefined {
   if (typeof value === "string") return ofText(value, level);
   if (typeof value === "number") return Number.isFinite(value) ? undefined : fault(noNumber);
   if (typeof value !== "object" || value === null) return undefined;
-  const {
-    $typeName: type,
-    kind,
-    values,
-    fields,
-  } = value as { $typeName?: unknown; kind?: { case?: string; value?: unknown }; values?: unknown; fields?: unknown };
-  if (type === "google.protobuf.Value") return kind?.case === undefined ? fault(nothing) : ofJson(kind.value, level);
-  if (type === "google.protobuf.ListValue") return ofJson(values, level);
-  if (type === "google.protobuf.Struct") return ofJson(fields, level);
   if (level >= MAX_DEPTH) return fault(tooDeep);
-  if (Array.isArray(value)) return firstFault(value, ofJson, level + 1);
-  return faultOfKeys(value) ?? faultOfValues(value, ofJson, level + 1);
+  if (Array.isArray(value)) return firstFault(value, ofPlain, level + 1);
+  return faultOfKeys(value) ?? faultOfValues(value, ofPlain, level + 1);
+}
+
+/** A message google.protobuf.Value. */
+function ofValue(message: unknown, level: number): Fault | undefined {
+  const { kind } = message as { kind: { case?: string; value?: unknown } };
+  switch (kind.case) {
+    case undefined:
+      return fault(nothing);
+    case "structValue":
+      return ofStruct(kind.value, level);
+    case "listValue":
+      return ofList(kind.value, level);
+    default:
+      return ofPlain(kind.value, level);
+  }
+}
+
+/** A message google.protobuf.Struct, as a Value has it. */
+function ofStruct(message: unknown, level: number): Fault | undefined {
+  const { fields } = message as { fields: object };
+  return level >= MAX_DEPTH ? fault(tooDeep) : (faultOfKeys(fields) ?? faultOfValues(fields, ofValue, level + 1));
+}
+
+/** A message google.protobuf.ListValue. */
+function ofList(message: unknown, level: number): Fault | undefined {
+  const { values } = message as { values: unknown[] };
+  return level >= MAX_DEPTH ? fault(tooDeep) : firstFault(values, ofValue, level + 1);
 }

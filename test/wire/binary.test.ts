@@ -109,6 +109,11 @@ describe.each(Object.keys(transports) as (keyof typeof transports)[])("A binary 
     expect(await sign(nested(32))).toBe("400 BAD_REQUEST");
     for (const bad of [{ a: Number.NaN }, { a: [Number.POSITIVE_INFINITY] }, { "a\0": 1 }, { a: { b: ["x\0"] } }])
       expect(await sign(bad), JSON.stringify(bad)).toBe("400 BAD_REQUEST");
+    // Objects with the members of messages of the library.
+    for (const type of ["Struct", "Value", "ListValue"].map((name) => `google.protobuf.${name}`)) {
+      expect(await sign({ a: { $typeName: type, fields: 1 } }), type).toBe("ok");
+      expect(await sign({ a: { $typeName: type, fields: {}, values: [], b: "x\0" } }), type).toBe("400 BAD_REQUEST");
+    }
     expect(await trust({ case: "stringValue", value: "a.test" })).toBe("ok");
     for (const kind of [
       { case: undefined },
