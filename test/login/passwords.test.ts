@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
-import { auditOf, founder, mailsTo, member, outcome, password, tokenTo } from "../support/people.ts";
+import { auditOf, founder, invite, mailsTo, member, newcomer, outcome, password, tokenTo } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 import { signIn, works } from "../sessions/support.ts";
 
@@ -185,6 +185,22 @@ describe("PUT /api/profile/password", () => {
     expect((await auditOf(app, owner, "user.updated&outcome=failure"))[0]).toMatchObject({
       metadata: { code: "invalid_password" },
     });
+  });
+
+  it("the name of an organization of the person is no password, at a change, a reset and an acceptance", async () => {
+    const host = await founder(app, "Night Owl Society");
+    const who = await member(app, host);
+    const further = { token: who.token, body: { name: "Early Bird Society" } };
+    expect((await app.call("POST", "/api/organizations", further)).status).toBe(201);
+    const refusal = (field: string) => ({ status: 400, body: { errors: [{ field, code: "equals_organization" }] } });
+    for (const name of ["night owl SOCIETY", "Early Bird Society"]) {
+      expect(await change(who.token, password, name)).toMatchObject(refusal("new_password"));
+      const token = await resetToken(who.email);
+      expect(await post("password/reset", { token, password: name })).toMatchObject(refusal("password"));
+    }
+    const { token } = await invite(app, host, "fresh@owls.test");
+    const acceptance = { token, ...newcomer(), password: "Night Owl Society" };
+    expect(await post("invite/accept", acceptance)).toMatchObject(refusal("password"));
   });
 
   it("a password of spaces alone is accepted at a change and at a reset, unless it is too short", async () => {
