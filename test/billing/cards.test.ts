@@ -44,6 +44,22 @@ describe("cards", () => {
     expect(world.provider.calls.at(-1)?.path).toBe("/v1/payment_methods/pm_one/detach");
   });
 
+  test("a person's cards belong to one organization", async () => {
+    const { token, email } = await founder(world.app);
+    const body = { name: `Further of ${email}` };
+    const further = (await world.app.call("POST", "/api/organizations", { token, body })).body.access_token as string;
+    const { id } = (await add({ provider: "stripe", payment_method_token: "pm_here" }, token)).body;
+    expect((await cards(token)).map((card: { id: string }) => card.id)).toEqual([id]);
+    expect(await cards(further)).toEqual([]);
+    for (const [method, path, wish] of [
+      ["DELETE", `/api/billing/cards/${id}`, undefined],
+      ["PUT", "/api/billing/cards/default", { card_id: id }],
+    ] as const) {
+      const answer = await world.app.call(method, path, { token: further, body: wish });
+      expect(answer).toMatchObject({ status: 404, body: { code: "card_not_found" } });
+    }
+  });
+
   test("a card number anywhere in the body returns 400 raw_card_rejected, in any spelling", async () => {
     for (const body of [
       { provider: "stripe", payment_method_token: "4242424242424242" },

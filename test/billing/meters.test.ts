@@ -87,7 +87,7 @@ describe("events", () => {
     expect(accepted).toBeGreaterThan(200);
   });
 
-  test("an unknown event name returns 404, and nothing of the batch is recorded", async () => {
+  test("an unknown event name, also one of another organization, returns 404, and nothing is recorded", async () => {
     const { id } = (await meter({ event_name: "known" })).body;
     const events = [
       { id: "k1", event_name: "known" },
@@ -96,6 +96,11 @@ describe("events", () => {
     expect(await record({ events })).toMatchObject({ status: 404, body: { code: "not_found" } });
     app.clock.advance(1_000);
     expect((await usage(id)).value).toBe(0);
+    const stranger = await founder(app);
+    const theirs = (await meter({ event_name: "theirs" }, stranger.token)).body.id as string;
+    expect((await record({ id: "k3", event_name: "theirs" })).status).toBe(404);
+    app.clock.advance(1_000);
+    expect((await usage(theirs, "", stranger.token)).value).toBe(0);
   });
 
   test("bad events return 400 naming the field", async () => {
