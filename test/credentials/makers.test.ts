@@ -105,3 +105,25 @@ test("only an accepted API key counts as used", async () => {
   expect(await get("/api/users", key)).toBe("200");
   expect(Date.parse((await listed(keyId)).last_used_at)).toBe(app.clock.now());
 });
+
+test("the end of a membership ends the member's keys in that organization, and none in another", async () => {
+  const host = await founder(app);
+  const someone = await member(app, host, 1);
+  const further = await app.call("POST", "/api/organizations", {
+    token: someone.token,
+    body: { name: `Side of ${someone.email}` },
+  });
+  const keyOf = async (org: string, token: string): Promise<string> => {
+    const body = { name: "ci", scopes: ["read:users"] };
+    return (await app.call("POST", `/api/admin/organizations/${org}/api-keys`, { token, body })).body.api_key as string;
+  };
+  const keys = [
+    await keyOf(host.org, someone.token),
+    await keyOf(further.body.org_uuid as string, further.body.access_token as string),
+  ];
+  const statuses = () =>
+    Promise.all(keys.map(async (token) => (await app.call("GET", "/api/auth/me", { token })).status));
+  expect(await statuses()).toEqual([200, 200]);
+  await app.call("DELETE", `/api/users/${someone.userUuid}`, { token: host.token });
+  expect(await statuses()).toEqual([401, 200]);
+});
