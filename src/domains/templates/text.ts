@@ -1,11 +1,14 @@
 import { createHash } from "node:crypto";
 import { convert } from "html-to-text";
 import type { FormatCallback } from "html-to-text";
+import { Parser } from "htmlparser2";
 import { cut, InvalidBody } from "./html/index.ts";
 import type { Pieces } from "./html/index.ts";
 
 /** Maximum number of levels of elements: the conversion to text takes some of the stack for each. */
 const MAX_LEVELS = 500;
+/** More levels are not read to their end: the parser takes quadratic time for them. Some are outside of the body. */
+const MAX_PARSED_LEVELS = MAX_LEVELS + 100;
 /** Maximum number of levels of lists and quotes: each makes every line in it longer. */
 const MAX_INDENTED_LEVELS = 50;
 
@@ -42,6 +45,20 @@ const formatCell: FormatCallback = (element, walk, builder) => {
   walk(element.children, builder);
 };
 
+/** @throws TooDeep as soon as an element has more levels than are read */
+function demandParsable(source: string): void {
+  let levels = 0;
+  const parser = new Parser({
+    onopentagname() {
+      if (++levels > MAX_PARSED_LEVELS) throw new TooDeep(`${MAX_LEVELS} levels of elements`);
+    },
+    onclosetag() {
+      levels--;
+    },
+  });
+  parser.end(source);
+}
+
 /**
  * A template as plain text, with a line for each row of a table. Its placeholders are those of the source: braces that
  * the conversion decodes are text.
@@ -49,6 +66,7 @@ const formatCell: FormatCallback = (element, walk, builder) => {
  *   lists and quotes
  */
 export function textOf(source: string): Pieces {
+  demandParsable(source);
   const { texts, names } = cut(source);
   // No source contains its own digest.
   const mark = createHash("sha256").update(source).digest("hex");
