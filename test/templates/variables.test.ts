@@ -97,3 +97,21 @@ test("an API key changes global variables by its scopes, and has none of its own
   expect((await add({ key: "by_key", value: "x", scope: "user" }, body.api_key)).status).toBe(403);
   expect((await list(body.api_key, "?scope=user")).data).toEqual([]);
 });
+
+test("variables of more than 10 MiB together return 413, also where the text has none of them", async () => {
+  const large = await founder(app);
+  const keys = Array.from({ length: 41 }, (_, nth) => `v${nth}`);
+  const value = "x".repeat(262_144);
+  for (const key of keys) expect((await add({ key, value, scope: "global" }, large.token)).status).toBe(201);
+  const rendered = async (names: readonly string[]) => {
+    const body = `${names.map((name) => `<i title="{{${name}}}"></i>`).join("")}end`;
+    const made = await app.call("POST", "/api/templates", {
+      token: large.token,
+      body: { name: "Large", category: "report", body },
+    });
+    const wish = { template_id: made.body.id, format: "text" };
+    return app.call("POST", "/api/templates/render", { token: large.token, body: wish });
+  };
+  expect(await rendered(keys)).toMatchObject({ status: 413, body: { code: "payload_too_large" } });
+  expect(await rendered(keys.slice(1))).toMatchObject({ status: 200, body: { text: "end" } });
+});

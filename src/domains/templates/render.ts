@@ -20,6 +20,11 @@ interface Compiled {
   text(): Promise<Pieces>;
 }
 
+/**
+ * Maximum size of the stored values of a document, which are all in memory at once. Beyond twice the limit of a
+ * document, either its text or what is judged for its attributes is too large.
+ */
+const MAX_VALUES_BYTES = 2 * MAX_DOCUMENT_BYTES;
 /** Compiled templates that an instance keeps; a body has at most 256 KiB. */
 const KEPT = 200;
 
@@ -63,7 +68,7 @@ export function createRender({ database, reader }: Pick<TemplatesDeps, "database
    * @throws {invalid_format} for another format than `html` and `text`
    * @throws {invalid_template} when the template was stored before its elements, or as text their levels, were limited
    * @throws {missing_variable} for a placeholder without a value
-   * @throws {payload_too_large} when the document has more than 5 MiB
+   * @throws {payload_too_large} when the document has more than 5 MiB, or its stored values more than 10 MiB
    */
   return async function render(
     { caller }: CallerContext,
@@ -76,13 +81,17 @@ export function createRender({ database, reader }: Pick<TemplatesDeps, "database
     const template = await current(orgUuid, id);
     const html = await template.html();
     const names = html.names.filter((name) => !Object.hasOwn(given, name));
-    const stored = names.length === 0 ? undefined : await valuesOf(database, orgUuid, caller.userUuid, names);
-    const missing = names.find((name) => stored?.has(name) !== true);
+    const stored =
+      names.length === 0
+        ? new Map<string, string>()
+        : await valuesOf(database, orgUuid, caller.userUuid, names, MAX_VALUES_BYTES);
+    if (stored === undefined) throw templateErrors.documentTooLarge();
+    const missing = names.find((name) => !stored.has(name));
     if (missing !== undefined)
       throw templateErrors.missingVariable({
         message: `The placeholder ${missing} has no value; send one in variables.`,
       });
-    const valueOf = (name: string): string => (Object.hasOwn(given, name) ? given[name] : stored?.get(name)) ?? "";
+    const valueOf = (name: string): string => (Object.hasOwn(given, name) ? given[name] : stored.get(name)) ?? "";
     try {
       return format === "html"
         ? { html: fillHtml(html, valueOf, MAX_DOCUMENT_BYTES) }

@@ -31,21 +31,28 @@ export function variablesOf(
   return readList(database, { ...list, order: "key", ties: "with" }, page);
 }
 
-/** Values of some names: of a person's own variables, else of global ones. */
+/**
+ * Values of some names: of a person's own variables, else of global ones. Undefined when they have more than `maxBytes`
+ * together.
+ */
 export async function valuesOf(
   database: Reader,
   orgUuid: string,
   userUuid: string | null,
   names: readonly string[],
-): Promise<Map<string, string>> {
-  const rows = await database.prepared<{ key: string; value: string }>(
+  maxBytes: number,
+): Promise<Map<string, string> | undefined> {
+  const rows = await database.prepared<{ key: string; value: string | null }>(
     "variables-values",
-    `select distinct on (key) key, value from custom_variables
-     where org_uuid = $1 and (owner_uuid is null or owner_uuid = $2) and key = any ($3)
-     order by key, owner_uuid nulls last`,
-    [orgUuid, userUuid, names],
+    `select key, case when sum(octet_length(value)) over () <= $4 then value end as value
+     from (
+       select distinct on (key) key, value from custom_variables
+       where org_uuid = $1 and (owner_uuid is null or owner_uuid = $2) and key = any ($3)
+       order by key, owner_uuid nulls last) v`,
+    [orgUuid, userUuid, names, maxBytes],
   );
-  return new Map(rows.map(({ key, value }) => [key, value]));
+  const values = rows.flatMap(({ key, value }) => (value === null ? [] : [[key, value] as const]));
+  return values.length === rows.length ? new Map(values) : undefined;
 }
 
 /**

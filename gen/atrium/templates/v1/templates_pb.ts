@@ -742,8 +742,9 @@ export const TemplatesService: GenService<{
   /**
    * Fills a template. 404 `template_not_found`; 400 `invalid_format`; 422
    * `missing_variable` naming it; 413 `payload_too_large` for a result over 5
-   * MiB; 400 `invalid_template` for a body whose elements have too many levels for
-   * text, which was stored before that was refused.
+   * MiB, or for custom variables over 10 MiB together; 400 `invalid_template`
+   * for a body whose elements have too many levels for text, which was stored
+   * before that was refused.
    *
    * @generated from rpc atrium.templates.v1.TemplatesService.RenderTemplate
    */

@@ -109,8 +109,9 @@ class TemplatesService(Protocol):
         """
         Fills a template. 404 `template_not_found`; 400 `invalid_format`; 422
         `missing_variable` naming it; 413 `payload_too_large` for a result over 5
-        MiB; 400 `invalid_template` for a body whose elements have too many levels for
-        text, which was stored before that was refused.
+        MiB, or for custom variables over 10 MiB together; 400 `invalid_template`
+        for a body whose elements have too many levels for text, which was stored
+        before that was refused.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -527,8 +528,9 @@ class TemplatesServiceClient(ConnectClient):
         """
         Fills a template. 404 `template_not_found`; 400 `invalid_format`; 422
         `missing_variable` naming it; 413 `payload_too_large` for a result over 5
-        MiB; 400 `invalid_template` for a body whose elements have too many levels for
-        text, which was stored before that was refused.
+        MiB, or for custom variables over 10 MiB together; 400 `invalid_template`
+        for a body whose elements have too many levels for text, which was stored
+        before that was refused.
         """
         return await self.execute_unary(
             request=request,
@@ -637,8 +639,9 @@ class TemplatesServiceSync(Protocol):
         """
         Fills a template. 404 `template_not_found`; 400 `invalid_format`; 422
         `missing_variable` naming it; 413 `payload_too_large` for a result over 5
-        MiB; 400 `invalid_template` for a body whose elements have too many levels for
-        text, which was stored before that was refused.
+        MiB, or for custom variables over 10 MiB together; 400 `invalid_template`
+        for a body whose elements have too many levels for text, which was stored
+        before that was refused.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -1053,8 +1056,9 @@ class TemplatesServiceClientSync(ConnectClientSync):
         """
         Fills a template. 404 `template_not_found`; 400 `invalid_format`; 422
         `missing_variable` naming it; 413 `payload_too_large` for a result over 5
-        MiB; 400 `invalid_template` for a body whose elements have too many levels for
-        text, which was stored before that was refused.
+        MiB, or for custom variables over 10 MiB together; 400 `invalid_template`
+        for a body whose elements have too many levels for text, which was stored
+        before that was refused.
         """
         return self.execute_unary(
             request=request,

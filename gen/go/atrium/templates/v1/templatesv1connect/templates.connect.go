@@ -99,8 +99,9 @@ type TemplatesServiceClient interface {
 	DeleteTemplate(context.Context, *v1.TemplateRequest) (*v1.DeleteTemplateResponse, error)
 	// Fills a template. 404 `template_not_found`; 400 `invalid_format`; 422
 	// `missing_variable` naming it; 413 `payload_too_large` for a result over 5
-	// MiB; 400 `invalid_template` for a body whose elements have too many levels for
-	// text, which was stored before that was refused.
+	// MiB, or for custom variables over 10 MiB together; 400 `invalid_template`
+	// for a body whose elements have too many levels for text, which was stored
+	// before that was refused.
 	RenderTemplate(context.Context, *v1.RenderTemplateRequest) (*v1.RenderTemplateResponse, error)
 	// Makes a curriculum vitae, a printable HTML page.
 	GenerateCv(context.Context, *v1.GenerateCvRequest) (*v1.GenerateCvResponse, error)
@@ -332,8 +333,9 @@ type TemplatesServiceHandler interface {
 	DeleteTemplate(context.Context, *v1.TemplateRequest) (*v1.DeleteTemplateResponse, error)
 	// Fills a template. 404 `template_not_found`; 400 `invalid_format`; 422
 	// `missing_variable` naming it; 413 `payload_too_large` for a result over 5
-	// MiB; 400 `invalid_template` for a body whose elements have too many levels for
-	// text, which was stored before that was refused.
+	// MiB, or for custom variables over 10 MiB together; 400 `invalid_template`
+	// for a body whose elements have too many levels for text, which was stored
+	// before that was refused.
 	RenderTemplate(context.Context, *v1.RenderTemplateRequest) (*v1.RenderTemplateResponse, error)
 	// Makes a curriculum vitae, a printable HTML page.
 	GenerateCv(context.Context, *v1.GenerateCvRequest) (*v1.GenerateCvResponse, error)
