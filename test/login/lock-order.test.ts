@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { watchDeadlocks } from "../support/deadlocks.ts";
-import { holding } from "../support/holding.ts";
+import { sendInTurn } from "../support/holding.ts";
 import { founder, mailsTo, outcome } from "../support/people.ts";
 
 const { log, deadlocks } = watchDeadlocks();
@@ -17,15 +17,14 @@ it("an account is disowned while its address is confirmed, without a deadlock", 
   const text = (await mailsTo(app, email)).map((mail) => mail.text).join();
   const tokenOf = (page: string): string => new RegExp(`/${page}#token=([\\w-]+)`, "u").exec(text)?.[1] ?? "";
 
-  const held = await holding(app.databaseUrl);
-  // The end of the account has locked the person by then, and comes to their sessions.
-  await held.run("select 1 from sessions where user_uuid = $1 for update", [userUuid]);
-  const disown = app.call("POST", "/api/auth/email/disown", { body: { token: tokenOf("disown") } });
-  await held.waitedFor();
-  const confirm = app.call("POST", "/api/auth/email/confirm", { body: { token: tokenOf("confirm-email") } });
-  await held.waitedFor(2);
-  await held.commit();
+  const answers = await sendInTurn(
+    app.databaseUrl,
+    // The end of the account has locked the person by then, and comes to their sessions.
+    ["select 1 from sessions where user_uuid = $1 for update", userUuid],
+    () => app.call("POST", "/api/auth/email/disown", { body: { token: tokenOf("disown") } }),
+    () => app.call("POST", "/api/auth/email/confirm", { body: { token: tokenOf("confirm-email") } }),
+  );
 
-  expect([outcome(await disown), outcome(await confirm)]).toEqual(["204", "401 unauthorized"]);
+  expect(answers.map(outcome)).toEqual(["204", "401 unauthorized"]);
   expect(deadlocks).toEqual([]);
 });

@@ -5,6 +5,7 @@ import type { Answer, TestApp } from "../support/app.ts";
 import { testDatabase } from "../support/database.ts";
 import type { TestDatabase } from "../support/database.ts";
 import { watchDeadlocks } from "../support/deadlocks.ts";
+import { LOCK_WAITS } from "../support/holding.ts";
 import { pausingLink } from "../support/pausing-link.ts";
 import type { PausingLink } from "../support/pausing-link.ts";
 import { elevated, founder, member } from "../support/people.ts";
@@ -46,9 +47,8 @@ async function adminOf(owner: Somebody): Promise<Somebody> {
 async function blockedOr(response: Promise<Answer>): Promise<void> {
   let isOver = false;
   void response.finally(() => (isOver = true));
-  const sql = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
   for (const until = Date.now() + PATIENCE_MS; !isOver && Date.now() < until; ) {
-    if ((await watch.query(sql)).rows.length > 0) return;
+    if ((await watch.query(LOCK_WAITS)).rows.length > 0) return;
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
 }

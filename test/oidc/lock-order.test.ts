@@ -1,7 +1,7 @@
 import { decodeJwt } from "jose";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { watchDeadlocks } from "../support/deadlocks.ts";
-import { holding } from "../support/holding.ts";
+import { sendInTurn } from "../support/holding.ts";
 import { outcome } from "../support/people.ts";
 import { begin, callbackOf, connect, redeem, sessionTokenOf, signIn, startRealm, subject } from "./support.ts";
 import type { Realm } from "./support.ts";
@@ -20,17 +20,15 @@ it("a member signs in while an admin deactivates them, without a deadlock", asyn
   const { sub } = decodeJwt(body.access_token as string);
   const waiting = await callbackOf(realm, subject("ann"));
 
-  const held = await holding(app.databaseUrl);
-  // The deactivation has locked the person by then, and comes to their membership next.
-  await held.run("select 1 from sessions where uuid = $1 for update", [decodeJwt(owner.token)["sid"]]);
-  const status = { status: "inactive" };
-  const deactivation = app.call("PATCH", `/api/users/${sub}`, { token: owner.token, body: status });
-  await held.waitedFor();
-  const exchange = redeem(realm, sessionTokenOf(waiting.answer), waiting.cookie);
-  await held.waitedFor(2);
-  await held.commit();
+  const answers = await sendInTurn(
+    app.databaseUrl,
+    // The deactivation has locked the person by then, and comes to their membership next.
+    ["select 1 from sessions where uuid = $1 for update", decodeJwt(owner.token)["sid"]],
+    () => app.call("PATCH", `/api/users/${sub}`, { token: owner.token, body: { status: "inactive" } }),
+    () => redeem(realm, sessionTokenOf(waiting.answer), waiting.cookie),
+  );
 
-  expect([outcome(await deactivation), outcome(await exchange)]).toEqual(["200", "403 forbidden"]);
+  expect(answers.map(outcome)).toEqual(["200", "403 forbidden"]);
   expect(deadlocks).toEqual([]);
 });
 
@@ -41,16 +39,15 @@ it("a session token is exchanged while its connection is deleted, without a dead
   const waiting = await callbackOf({ ...realm, connection }, subject("bob"));
   await begin(realm, {}, connection);
 
-  const held = await holding(app.databaseUrl);
-  // The deletion has locked the connection by then, and comes to its session tokens next.
-  await held.run("select 1 from oidc_states where connection_uuid = $1 for update", [connection]);
   const path = `/api/admin/organizations/${owner.org}/oidc-connections/${connection}`;
-  const deletion = app.call("DELETE", path, { token: owner.token });
-  await held.waitedFor();
-  const exchange = redeem(realm, sessionTokenOf(waiting.answer), waiting.cookie);
-  await held.waitedFor(2);
-  await held.commit();
+  const answers = await sendInTurn(
+    app.databaseUrl,
+    // The deletion has locked the connection by then, and comes to its session tokens next.
+    ["select 1 from oidc_states where connection_uuid = $1 for update", connection],
+    () => app.call("DELETE", path, { token: owner.token }),
+    () => redeem(realm, sessionTokenOf(waiting.answer), waiting.cookie),
+  );
 
-  expect([outcome(await deletion), outcome(await exchange)]).toEqual(["204", "401 unauthorized"]);
+  expect(answers.map(outcome)).toEqual(["204", "401 unauthorized"]);
   expect(deadlocks).toEqual([]);
 });

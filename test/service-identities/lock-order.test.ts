@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { Answer, TestApp } from "../support/app.ts";
 import { watchDeadlocks } from "../support/deadlocks.ts";
-import { holding } from "../support/holding.ts";
+import { sendInTurn } from "../support/holding.ts";
 import { elevated, founder, outcome } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 
@@ -25,59 +25,43 @@ const call = (method: string, path: string, body?: unknown): Promise<Answer> =>
 const created = async (name: string): Promise<string> =>
   (await call("POST", identities, { name, role_id: 3 })).body.identity_id as string;
 
-/** Outcomes of two requests: the second is sent when the first waits for a row that `sql` has locked. */
-async function race(
-  sql: string,
-  params: unknown[],
-  ...[first, second]: [() => Promise<Answer>, () => Promise<Answer>]
-): Promise<string[]> {
-  const held = await holding(app.databaseUrl);
-  await held.run(sql, params);
-  const sent = [first()];
-  await held.waitedFor();
-  sent.push(second());
-  await held.waitedFor(2);
-  await held.commit();
-  return (await Promise.all(sent)).map(outcome);
-}
-
 it("a person makes a token for an identity while they delete it, without a deadlock", async () => {
   const id = await created("ending");
   const body = { name: "late", identity_id: id };
-  const all = await race(
+  const answers = await sendInTurn(
+    app.databaseUrl,
     // The creation has locked the identity by then, and comes to the caller last.
-    "lock table automation_tokens in share mode",
-    [],
+    ["lock table automation_tokens in share mode"],
     () => call("POST", `${identities}/automation-token`, body),
     () => call("DELETE", `${identities}/${id}`),
   );
-  expect(all).toEqual(["201", "204"]);
+  expect(answers.map(outcome)).toEqual(["201", "204"]);
   expect(deadlocks).toEqual([]);
 });
 
 it("a person revokes an SVID while they delete its identity, without a deadlock", async () => {
   const id = await created("revoked");
   const { body: svid } = await call("POST", "/api/auth/spiffe/svid", { service_identity_id: id });
-  const all = await race(
-    "select 1 from svids where svid_id = $1 for update",
-    [svid.svid_id],
+  const answers = await sendInTurn(
+    app.databaseUrl,
+    ["select 1 from svids where svid_id = $1 for update", svid.svid_id],
     // The revocation has locked the caller by then.
     () => call("DELETE", `/api/auth/spiffe/svids/${svid.svid_id as string}`),
     () => call("DELETE", `${identities}/${id}`),
   );
-  expect(all).toEqual(["204", "204"]);
+  expect(answers.map(outcome)).toEqual(["204", "204"]);
   expect(deadlocks).toEqual([]);
 });
 
 it("a person renames an identity while they create one with the new name, without a deadlock", async () => {
   const id = await created("before");
-  const all = await race(
+  const answers = await sendInTurn(
+    app.databaseUrl,
     // The creation has the name by then, and comes to the caller last.
-    "lock table auth_events in share mode",
-    [],
+    ["lock table auth_events in share mode"],
     () => call("POST", identities, { name: "after", role_id: 3 }),
     () => call("PATCH", `${identities}/${id}`, { name: "after" }),
   );
-  expect(all).toEqual(["201", "409 name_taken"]);
+  expect(answers.map(outcome)).toEqual(["201", "409 name_taken"]);
   expect(deadlocks).toEqual([]);
 });

@@ -3,7 +3,7 @@ import { codeAt } from "../mfa/support.ts";
 import { startApp } from "../support/app.ts";
 import type { Answer, TestApp } from "../support/app.ts";
 import { watchDeadlocks } from "../support/deadlocks.ts";
-import { holding } from "../support/holding.ts";
+import { sendInTurn } from "../support/holding.ts";
 import { founder, outcome, password } from "../support/people.ts";
 
 // A person signs out while another request in the same session has still to be committed.
@@ -35,16 +35,15 @@ it.each(Object.keys(requests))("a person can %s and sign out at the same time wi
   const post: Post = (path, body) => app.call("POST", path, { token, body });
   const [path, body] = (await requests[what]?.(post)) ?? [""];
 
-  const held = await holding(app.databaseUrl);
-  // The request has locked the session by then, and records its event.
-  await held.run("lock table auth_events in share mode");
-  const request = post(path, body);
-  await held.waitedFor();
-  const logout = post("/api/auth/logout");
-  await held.waitedFor(2);
-  await held.commit();
+  const [request, logout] = await sendInTurn(
+    app.databaseUrl,
+    // The request has locked the session by then, and records its event.
+    ["lock table auth_events in share mode"],
+    () => post(path, body),
+    () => post("/api/auth/logout"),
+  );
 
-  expect((await request).status).toBeLessThan(300);
-  expect(outcome(await logout)).toBe("204");
+  expect(request.status).toBeLessThan(300);
+  expect(outcome(logout)).toBe("204");
   expect(deadlocks).toEqual([]);
 });

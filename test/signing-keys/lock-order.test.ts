@@ -4,7 +4,7 @@ import { signIn } from "../matrix/world.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { watchDeadlocks } from "../support/deadlocks.ts";
-import { holding } from "../support/holding.ts";
+import { sendInTurn } from "../support/holding.ts";
 import { founder, member, outcome } from "../support/people.ts";
 
 const { log, deadlocks } = watchDeadlocks();
@@ -22,17 +22,16 @@ it("an admin creates a signing key while they switch to an account of their devi
   const accounts = `/api/devices/${device}/accounts`;
   const { body: account } = await app.call("POST", accounts, { token, body: { access_token: other.token } });
 
-  const held = await holding(app.databaseUrl);
-  // The creation has locked the organization by then, and comes to the caller last.
-  await held.run("select 1 from signing_keys where org_uuid = $1 for update", [owner.org]);
   const path = `/api/admin/organizations/${owner.org}/signing-keys`;
-  const creation = app.call("POST", path, { token, body: { algorithm: "ed25519" } });
-  await held.waitedFor();
   const body = { account_id: account.id as string };
-  const switching = app.call("POST", `/api/devices/${device}/active-account`, { token, body });
-  await held.waitedFor(2);
-  await held.commit();
+  const answers = await sendInTurn(
+    app.databaseUrl,
+    // The creation has locked the organization by then, and comes to the caller last.
+    ["select 1 from signing_keys where org_uuid = $1 for update", owner.org],
+    () => app.call("POST", path, { token, body: { algorithm: "ed25519" } }),
+    () => app.call("POST", `/api/devices/${device}/active-account`, { token, body }),
+  );
 
-  expect([outcome(await creation), outcome(await switching)]).toEqual(["201", "200"]);
+  expect(answers.map(outcome)).toEqual(["201", "200"]);
   expect(deadlocks).toEqual([]);
 });

@@ -3,7 +3,7 @@ import { publishApp, signIn } from "../matrix/world.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { watchDeadlocks } from "../support/deadlocks.ts";
-import { holding } from "../support/holding.ts";
+import { sendInTurn } from "../support/holding.ts";
 import { elevated, founder, outcome } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 import { runSql } from "../support/postgres.ts";
@@ -65,17 +65,16 @@ it.each(Object.keys(writes))(
     const token = await elevated(app, who.token);
     const { sid } = await signIn(app, who);
 
-    // The organization ends until it reaches the sessions of its members: this one is in use.
-    const held = await holding(app.databaseUrl);
-    await held.run("select 1 from sessions where uuid = $1 for share", [sid]);
-    const end = app.call("DELETE", `/api/organizations/${who.org}`, { token });
-    await held.waitedFor();
-    const change = second.call(method, path, { token: who.token, body });
-    await held.waitedFor(2);
-    await held.commit();
+    const [end, change] = await sendInTurn(
+      app.databaseUrl,
+      // The organization ends until it reaches the sessions of its members: this one is in use.
+      ["select 1 from sessions where uuid = $1 for share", sid],
+      () => app.call("DELETE", `/api/organizations/${who.org}`, { token }),
+      () => second.call(method, path, { token: who.token, body }),
+    );
 
-    expect(outcome(await end)).toBe("204");
-    expect(outcome(await change)).toMatch(/^(?:401 unauthorized|404 .*|409 .*)$/u);
+    expect(outcome(end)).toBe("204");
+    expect(outcome(change)).toMatch(/^(?:401 unauthorized|404 .*|409 .*)$/u);
     expect(deadlocks).toEqual([]);
     const left = `select 1 from vault_secrets where org_uuid = $1 and deleted_at is null
       union all select 1 from apps where org_uuid = $1 and status <> 'archived'

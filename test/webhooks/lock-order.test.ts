@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { watchDeadlocks } from "../support/deadlocks.ts";
-import { holding } from "../support/holding.ts";
+import { sendInTurn } from "../support/holding.ts";
 import { founder, member, outcome } from "../support/people.ts";
 import { runSql } from "../support/postgres.ts";
 
@@ -28,17 +28,14 @@ test("an admin repeats a delivery while they lose their role, of which the webho
   const deliveryId = sent.delivery_id as string;
   await runSql(app.databaseUrl, "update webhook_deliveries set status = 'failed' where delivery_id = $1", [deliveryId]);
 
-  const held = await holding(app.databaseUrl);
-  await held.run("select 1 from webhook_deliveries where delivery_id = $1 for update", [deliveryId]);
-  const redelivery = app.call("POST", `${path}/deliveries/${deliveryId}/redeliver`, { token: admin.token });
-  await held.waitedFor();
-  const demotion = app.call("PUT", `/api/users/${admin.userUuid}/role`, {
-    token: owner.token,
-    body: { role: "employee" },
-  });
-  await held.waitedFor(2);
-  await held.commit();
+  const demotion = { token: owner.token, body: { role: "employee" } };
+  const answers = await sendInTurn(
+    app.databaseUrl,
+    ["select 1 from webhook_deliveries where delivery_id = $1 for update", deliveryId],
+    () => app.call("POST", `${path}/deliveries/${deliveryId}/redeliver`, { token: admin.token }),
+    () => app.call("PUT", `/api/users/${admin.userUuid}/role`, demotion),
+  );
 
-  expect([outcome(await redelivery), outcome(await demotion)]).toEqual(["202", "200"]);
+  expect(answers.map(outcome)).toEqual(["202", "200"]);
   expect(deadlocks).toEqual([]);
 });
