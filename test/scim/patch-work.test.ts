@@ -4,7 +4,7 @@ import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { founder } from "../support/people.ts";
 import { runSql } from "../support/postgres.ts";
-import { directoryOf, refusal } from "./support.ts";
+import { addMembers, directoryOf, refusal } from "./support.ts";
 import type { Directory } from "./support.ts";
 
 const MEMBERS = 1_000;
@@ -19,16 +19,7 @@ beforeAll(async () => {
   directory = await directoryOf(app, owner);
   const made = await directory.call("POST", "/Groups", { displayName: "Many", members: [{ value: owner.userUuid }] });
   group = `/Groups/${made.body.id}`;
-  await runSql(
-    app.databaseUrl,
-    `with made as (
-       insert into people (uuid, email, email_key, created_at, updated_at)
-       select gen_random_uuid(), 'p' || n || '@work.test', 'p' || n || '@work.test', now(), now()
-       from generate_series(1, $2::int) n returning uuid, email_key)
-     insert into memberships (org_uuid, user_uuid, role_id, email_key, created_at, updated_at)
-     select $1, uuid, 3, email_key, now(), now() from made`,
-    [owner.org, MEMBERS - 1],
-  );
+  await addMembers(app, owner.org, MEMBERS - 1);
   await runSql(
     app.databaseUrl,
     `insert into scim_members (group_uuid, user_uuid, org_uuid)

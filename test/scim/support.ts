@@ -1,5 +1,6 @@
 import type { Answer, TestApp } from "../support/app.ts";
 import type { Somebody } from "../support/people.ts";
+import { runSql } from "../support/postgres.ts";
 
 /** URN of the core schema of users. */
 export const USER_URN = "urn:ietf:params:scim:schemas:core:2.0:User";
@@ -9,6 +10,20 @@ export const GROUP_URN = "urn:ietf:params:scim:schemas:core:2.0:Group";
 export const ENTERPRISE_URN = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User";
 /** URN of a PATCH body. */
 export const PATCH_URN = "urn:ietf:params:scim:api:messages:2.0:PatchOp";
+
+/** Adds many members to an organization, past the service. */
+export async function addMembers(app: TestApp, org: string, count: number): Promise<void> {
+  await runSql(
+    app.databaseUrl,
+    `with made as (
+       insert into people (uuid, email, email_key, created_at, updated_at)
+       select gen_random_uuid(), 'p' || n || '@many.test', 'p' || n || '@many.test', now(), now()
+       from generate_series(1, $2::int) n returning uuid, email_key)
+     insert into memberships (org_uuid, user_uuid, role_id, email_key, created_at, updated_at)
+     select $1, uuid, 3, email_key, now(), now() from made`,
+    [org, count],
+  );
+}
 
 /** The directory of an organization: a client with a SCIM token. */
 export interface Directory {
