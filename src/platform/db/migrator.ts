@@ -15,7 +15,6 @@ import { withoutTransactionTimeout } from "./session-settings.ts";
 import type { Log } from "../log.ts";
 
 export type { MigrationObject };
-export { migrationTable };
 /** Key of the advisory lock under which migrations run, one at a time per database. */
 const LOCK_KEY = 7_203_918_451;
 /**

@@ -1,5 +1,5 @@
 import { DatabaseStartError, isReadOnly } from "./failure.ts";
-import { migrationTable } from "./migrator.ts";
+import { migrationTable } from "./requirements.ts";
 import type { Database } from "./types.ts";
 
 /** Each is `ok` or a short description of the problem. */
