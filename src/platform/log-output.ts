@@ -53,7 +53,7 @@ export function openStandardOutput(): DestinationStream {
     });
   }
 
-  /** Writes what waits at the exit, except a chunk that is being written. */
+  /** Writes, at the exit, what still waits; not a chunk that is being written. */
   function writeLast(): void {
     if (state === "writing") chunk = Buffer.alloc(0);
     const until = performance.now() + LAST_LINES_MS;

@@ -27,7 +27,7 @@ export type Admission = SignedIn;
 /** How long the service has to end a session, milliseconds. */
 const SIGN_OUT_MS = 10_000;
 
-/** How long other tabs are listened to where a browser delivers no message of the own one, milliseconds. */
+/** Maximum wait for the message of a tab to itself, milliseconds. */
 const HEARING_MS = 1_000;
 
 const state = createStore<SessionState>({ status: "starting" });
@@ -179,7 +179,7 @@ interface Message {
   userUuid?: string;
   orgUuid?: string;
   at?: number;
-  /** Of a tab that says it to itself. */
+  /** The tab that sends this message to itself. */
   echo?: string;
 }
 
@@ -226,7 +226,7 @@ let heard = (): void => undefined;
 export function hearOthers(): Promise<void> {
   return new Promise((resolve) => {
     heard = resolve;
-    // Messages of a channel come in order, and the own one last.
+    // Messages of a channel arrive in order, this one last.
     echo.postMessage({ type: "activity", at: activeAt, echo: tab } satisfies Message);
     setTimeout(resolve, HEARING_MS);
   });
