@@ -196,10 +196,11 @@ for (const language of languages())
 
     // Calls of the synchronous interface cannot be cancelled.
     it.skipIf(language.name === "Python")("ends at once when it is cancelled before it calls again", async () => {
-      server.next = { pieces: ["HTTP/1.1 503 Busy\r\nRetry-After: 9\r\nContent-Length: 0\r\n\r\n"] };
+      const wait = 30_000;
+      server.next = { pieces: [`HTTP/1.1 503 Busy\r\nRetry-After: ${wait / 1_000}\r\nContent-Length: 0\r\n\r\n`] };
       const start = performance.now();
       expect(await driver.run("hurry", { ...own(), retries: 2 })).toEqual({ cancelled: true });
-      expect(performance.now() - start).toBeLessThan(8_000);
+      expect(performance.now() - start).toBeLessThan(wait);
     });
 
     it("uses a connection again", async () => {
