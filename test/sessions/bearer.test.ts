@@ -143,22 +143,35 @@ describe("a person's sessions", () => {
     );
   });
 
+  const lastSeen = async (sid: string): Promise<number> => {
+    await identity.sessions.lastSeen.flush();
+    const [row] = await identity.sql<{ last_seen_at: Date }>("select last_seen_at from sessions where uuid = $1", [
+      sid,
+    ]);
+    return row?.last_seen_at.getTime() ?? 0;
+  };
+
   it("the last use of a session is stored at most once a minute", async () => {
     const { accessToken, sessionId } = await identity.loginOwner();
-    const seen = async (): Promise<number> => {
-      await identity.sessions.lastSeen.flush();
-      const [row] = await identity.sql<{ last_seen_at: Date }>("select last_seen_at from sessions where uuid = $1", [
-        sessionId,
-      ]);
-      return row?.last_seen_at.getTime() ?? 0;
-    };
     await identity.me(accessToken);
-    const first = await seen();
+    const first = await lastSeen(sessionId);
     identity.clock.advance(59_000);
     await identity.me(accessToken);
-    expect(await seen()).toBe(first);
+    expect(await lastSeen(sessionId)).toBe(first);
     identity.clock.advance(2_000);
     await identity.me(accessToken);
-    expect(await seen()).toBe(identity.clock.now());
+    expect(await lastSeen(sessionId)).toBe(identity.clock.now());
+  });
+
+  it("the last use of a session is the time of its request, whenever it is stored", async () => {
+    const [one, other] = [await identity.loginOwner(), await identity.loginOwner()];
+    const use = async (accessToken: string): Promise<number> => {
+      identity.clock.advance(1_000);
+      await identity.me(accessToken);
+      return identity.clock.now();
+    };
+    const times = [await use(one.accessToken), await use(other.accessToken)];
+    identity.clock.advance(1_000);
+    expect([await lastSeen(one.sessionId), await lastSeen(other.sessionId)]).toEqual(times);
   });
 });

@@ -1,5 +1,4 @@
 import type { Clock } from "../../platform/clock.ts";
-import { dateOf } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/types.ts";
 import type { Log } from "../../platform/log.ts";
 import { createLru } from "../../platform/lru.ts";
@@ -34,16 +33,17 @@ export function createLastSeen({
   log: Pick<Log, "debug">;
 }): LastSeen {
   const noted = createLru<number>(100_000);
-  let waiting = new Set<string>();
+  /** Sessions with the times of their uses, which are earlier than that of the write. */
+  let waiting = new Map<string, Date>();
   let timer: NodeJS.Timeout | undefined;
 
   async function flush(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
     if (waiting.size === 0) return;
-    const sids = [...waiting];
-    waiting = new Set();
-    await touchSessions(database.background, sids, dateOf(clock)).catch((err: unknown) =>
+    const uses = waiting;
+    waiting = new Map();
+    await touchSessions(database.background, uses).catch((err: unknown) =>
       log.debug({ err }, "Cannot write when sessions were last used"),
     );
   }
@@ -54,7 +54,7 @@ export function createLastSeen({
       const before = noted.get(sid);
       if (before !== undefined && now - before < INTERVAL_MS) return before + INTERVAL_MS;
       noted.set(sid, now);
-      waiting.add(sid);
+      waiting.set(sid, new Date(now));
       timer ??= setTimeout(() => void flush(), COLLECT_MS).unref();
       return now + INTERVAL_MS;
     },

@@ -235,11 +235,13 @@ export function ownSessions(
   return readList(database, { ...list, sort: SESSION_ORDERS, order: "-last_seen_at" }, page, paging);
 }
 
-/** Stores when sessions were last seen. Skips locked ones instead of waiting for their transactions. */
-export async function touchSessions(database: Database, sids: readonly string[], at: Date): Promise<void> {
-  const sql = `update sessions set last_seen_at = $2 where uuid in (
-    select uuid from sessions where uuid = any($1::uuid[]) and last_seen_at < $2 for no key update skip locked)`;
-  await database.prepared("sessions_touch", sql, [sids, at]);
+/** Stores when sessions were last seen, by uuid. Skips locked ones instead of waiting for their transactions. */
+export async function touchSessions(database: Database, uses: ReadonlyMap<string, Date>): Promise<void> {
+  const sql = `with seen as materialized (
+      select s.uuid, used.at from unnest($1::uuid[], $2::timestamptz[]) as used (uuid, at)
+      join sessions s on s.uuid = used.uuid where s.last_seen_at < used.at for no key update of s skip locked)
+    update sessions s set last_seen_at = seen.at from seen where s.uuid = seen.uuid`;
+  await database.prepared("sessions_touch", sql, [[...uses.keys()], [...uses.values()]]);
 }
 
 /** Deletes up to 1,000 sessions that ended before a time, with their refresh tokens; returns how many. */
