@@ -10,8 +10,8 @@ const seconds = (): number => Math.floor(Date.now() / 1_000);
 const KEYS = `/api/organizations/${ORG}/.well-known/jwks.json`;
 /** More than a verifier keeps key sets. */
 const INVENTED = 1_500;
-/** 100 at once, then 5 a second; a slow machine may take some seconds for all. */
-const MOST_REQUESTS = 150;
+/** 100 at once, then 5 a second: so many only where all tokens together take two minutes. */
+const MOST_REQUESTS = 700;
 
 /** A token that nobody signed, of an organization that does not exist. */
 const invented = (): string => {
@@ -162,10 +162,11 @@ for (const language of languages()) {
       await driver.run("verify", { ...job, token: await sign() });
       const refused = Array.from({ length: INVENTED }, invented);
       const later = { ...job, refused, token: await sign({ jti: "2" }) };
-      expect(await driver.run("verify", later)).toMatchObject({ refused: INVENTED });
+      const outcome = await driver.run("verify", later);
+      expect(outcome).toMatchObject({ refused: INVENTED });
+      expect(outcome.unavailable).toBeGreaterThan(0);
       expect(requests.length).toBeLessThanOrEqual(MOST_REQUESTS);
       expect(new Set(requests).size).toBe(requests.length);
-      expect(await driver.fail("verify", { ...job, token: invented() })).toMatchObject({ status: 503 });
       close();
     });
 

@@ -195,11 +195,14 @@ func verify(ctx context.Context, a *arguments) (any, error) {
 	}
 	verifier := verifiers[key]
 	mutex.Unlock()
-	refused := 0
+	refused, unavailable := 0, 0
 	for _, token := range a.Refused {
 		var refusal *atrium.TokenRefusal
 		if _, err := verifier.Verify(ctx, token); errors.As(err, &refusal) {
 			refused++
+			if refusal.Status() == http.StatusServiceUnavailable {
+				unavailable++
+			}
 		}
 	}
 	caller, err := verifier.Verify(ctx, a.Token)
@@ -208,7 +211,7 @@ func verify(ctx context.Context, a *arguments) (any, error) {
 	}
 	answer := result{
 		"org_name": caller.OrgName, "roles": slices.Clone(caller.Roles), "platform_admin": caller.PlatformAdmin,
-		"elevated": caller.Elevated, "refused": refused, "scopes": caller.Scopes,
+		"elevated": caller.Elevated, "scopes": caller.Scopes, "refused": refused, "unavailable": unavailable,
 	}
 	err = atrium.Require(caller, atrium.Requirements{Roles: a.Roles})
 	// What a handler does with its caller must not change that of the next request.

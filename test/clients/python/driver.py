@@ -184,12 +184,13 @@ def verifier_of(key: str, issuer: str, base_url: str, introspect: bool) -> Verif
 def verify(args: Args) -> Any:
     with one_verifier:
         verifier = verifier_of(args.get("key", ""), args["issuer"], args["base_url"], args.get("introspect", False))
-    refused = 0
+    refused = unavailable = 0
     for token in args.get("refused", []):
         try:
             verifier.verify(token)
-        except TokenRefusal:
+        except TokenRefusal as refusal:
             refused += 1
+            unavailable += refusal.status == 503
     caller = require(verifier.verify(args["token"]), roles=args.get("roles"))
     return {
         "org_name": caller.org_name,
@@ -197,6 +198,7 @@ def verify(args: Args) -> Any:
         "platform_admin": caller.platform_admin,
         "elevated": caller.elevated,
         "refused": refused,
+        "unavailable": unavailable,
         "scopes": caller.scopes,
     }
 
