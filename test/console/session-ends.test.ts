@@ -48,6 +48,30 @@ describeInBrowser("a session that ended under an open page", () => {
     expect(logouts).toBe(1);
   });
 
+  it("a sign-out waits for an answer that is 12 seconds late, and says what it does not know without one", async () => {
+    const page = await here.at("members");
+    const signOut = async (): Promise<void> => {
+      await page.getByRole("button", { name: /^Account: / }).click();
+      await page.getByRole("menuitem", { name: "Sign out", exact: true }).click();
+    };
+    await page.route(/LoginService\/Logout$/u, async (route) => {
+      const response = await route.fetch();
+      await new Promise((resolve) => setTimeout(resolve, 12_000));
+      await route.fulfill({ response });
+    });
+    await signOut();
+    await page.getByText("Signing out", { exact: true }).waitFor();
+    await heading(page, "Sign in");
+    expect((await page.getByRole("alert").allInnerTexts()).filter(Boolean)).toEqual([]);
+
+    await page.unroute(/LoginService\/Logout$/u);
+    await here.signIn(page);
+    await page.route(/LoginService\/Logout$/u, (route) => route.abort("connectionreset"));
+    await signOut();
+    await heading(page, "Sign in");
+    await page.getByRole("alert").getByText("your session may still be open", { exact: false }).waitFor();
+  });
+
   it("a tab that was frozen while another was used ends no session when it is shown again", async () => {
     const used = await here.open(undefined, { storageState: await here.sessionOf(here.app.owner) });
     await used.context().addInitScript(`{

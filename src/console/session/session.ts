@@ -24,8 +24,8 @@ export type SessionState =
 /** What a door answers when it lets somebody in. */
 export type Admission = SignedIn;
 
-/** How long the service has to end a session, milliseconds. */
-const SIGN_OUT_MS = 10_000;
+/** How long the service has to end a session, milliseconds; enough over a slow link. */
+const SIGN_OUT_MS = 30_000;
 
 /** Maximum wait for the message of a tab to itself, milliseconds. */
 const HEARING_MS = 1_000;

@@ -3,13 +3,13 @@ import { Outlet, useLocation } from "@tanstack/react-router";
 import { useSession } from "../session/use-session.ts";
 import { Redirect } from "./Redirect.tsx";
 import { Shell } from "./Shell.tsx";
-import { Starting } from "./Starting.tsx";
+import { Leaving, Starting } from "./Starting.tsx";
 
 /** Pages of the console for somebody who is signed in; the sign-in page for anybody else. */
 export default function ConsoleFrame() {
   const session = useSession();
   const { pathname, searchStr } = useLocation();
-  if (session.status === "leaving") return <div aria-busy="true" />;
+  if (session.status === "leaving") return <Leaving />;
   if (session.status === "starting") return <Starting error={session.error} />;
   if (session.status === "out") {
     // Who signed out starts at the overview; who was never in goes on where the link led.

@@ -20,3 +20,14 @@ export function Starting({ error }: { error: unknown }) {
     </main>
   );
 }
+
+/** In place of the console while the service is asked to end the session, which takes a while over a slow link. */
+export function Leaving() {
+  return (
+    <main className={style["bare"]} id="main" aria-busy="true">
+      <p className={style["late"]} role="status">
+        Signing out
+      </p>
+    </main>
+  );
+}
