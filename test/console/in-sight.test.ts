@@ -37,6 +37,26 @@ describeInBrowser("what stays in sight", () => {
     expect((starts as string[]).slice(0, 3)).toEqual(["0px", "0px", "0px"]);
   });
 
+  it("series of a chart differ in the legend and on the canvas where the system forces its colours", async () => {
+    const context = { forcedColors: "active", storageState: await here.sessionOf(here.app.owner) } as const;
+    const page = await here.open("/console/audit", context);
+    const chart = page.getByRole("region", { name: "Events a day" });
+    await chart.getByRole("img").waitFor();
+    const colours = `(() => {
+      const legend = [...document.querySelectorAll("main section ul li")]
+        .map((item) => getComputedStyle(item, "::before").backgroundColor);
+      const canvas = document.querySelector("main canvas");
+      const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+      const drawn = new Set();
+      for (let at = 0; at < data.length; at += 4)
+        if (data[at + 3] === 255) drawn.add("rgb(" + data[at] + ", " + data[at + 1] + ", " + data[at + 2] + ")");
+      return { legend, isDrawn: drawn.has(legend[0]) };
+    })()`;
+    const seen = (): Promise<{ legend: string[]; isDrawn: boolean }> => page.evaluate(colours);
+    await expect.poll(async () => (await seen()).isDrawn).toBe(true);
+    expect(new Set((await seen()).legend).size).toBe(2);
+  });
+
   it("the navigation shows which page is open after a reload, and goes with a key from page to page", async () => {
     const page = await here.at("webhooks");
     const open = page.getByRole("navigation", { name: "Main" }).locator('[aria-current="page"]');

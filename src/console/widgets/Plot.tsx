@@ -103,7 +103,7 @@ function optionsOf(
     ],
     series: [
       {},
-      ...colours.map((name) => ({ paths, width: 0, fill: colourOf(element, name), points: { show: false } })),
+      ...colours.map((name) => ({ paths, width: 0, fill: colourOf(element, name, true), points: { show: false } })),
     ],
     hooks: { setCursor: [({ cursor }) => onHover(cursor.idx ?? undefined)] },
   };
@@ -114,9 +114,13 @@ const short = new Intl.NumberFormat("en", { notation: "compact" });
 /** How many days fit under the bars. */
 const labels = (element: HTMLElement): number => Math.max(2, Math.floor((element.clientWidth - 56) / 72));
 
-/** A canvas takes no custom properties: their colour in the present theme. */
-function colourOf(element: HTMLElement, name: string): string {
+/**
+ * A canvas takes no custom properties: their colour in the present theme. Where the system forces its colours on the
+ * page, those of series stay, or all would be the same.
+ */
+function colourOf(element: HTMLElement, name: string, isSeries = false): string {
   const probe = document.createElement("span");
+  if (isSeries) probe.className = style["series"] ?? "";
   probe.style.color = `var(--${name})`;
   element.append(probe);
   const { color } = getComputedStyle(probe);
@@ -127,12 +131,18 @@ function colourOf(element: HTMLElement, name: string): string {
 /** Changes when the colours do. */
 function useTheme(): string {
   const { theme } = usePreferences();
-  const [dark, setDark] = useState(() => matchMedia("(prefers-color-scheme: dark)").matches);
+  const dark = useMedia("(prefers-color-scheme: dark)");
+  const forced = useMedia("(forced-colors: active)");
+  return `${theme} ${dark} ${forced}`;
+}
+
+function useMedia(query: string): boolean {
+  const [matches, setMatches] = useState(() => matchMedia(query).matches);
   useEffect(() => {
-    const query = matchMedia("(prefers-color-scheme: dark)");
-    const update = (): void => setDark(query.matches);
-    query.addEventListener("change", update);
-    return () => query.removeEventListener("change", update);
-  }, []);
-  return theme === "system" ? String(dark) : theme;
+    const media = matchMedia(query);
+    const update = (): void => setMatches(media.matches);
+    media.addEventListener("change", update);
+    return () => media.removeEventListener("change", update);
+  }, [query]);
+  return matches;
 }
