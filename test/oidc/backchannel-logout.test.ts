@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import { SignJWT } from "jose";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import type { Answer } from "../support/app.ts";
-import { outcome, password } from "../support/people.ts";
+import { founder, outcome, password } from "../support/people.ts";
 import { codeAt } from "../mfa/support.ts";
 import { providerKey } from "./hostile-provider.ts";
-import { callbackOf, redeem, sessionTokenOf, signIn, startRealm, subject } from "./support.ts";
+import { callbackOf, connect, redeem, sessionTokenOf, signIn, startRealm, subject } from "./support.ts";
 import type { Realm } from "./support.ts";
 
 const EVENT = "http://schemas.openid.net/event/backchannel-logout";
@@ -106,6 +106,15 @@ it("a logout ends sessions of its connection alone, and one of nobody who is kno
   expect(await logout({ sid: "none" })).toBe("200");
   expect(outcome(await send(await logoutToken({ sub: "eve" }), randomUUID()))).toBe("404 not_found");
   expect(outcome(await send(await logoutToken({ sub: "eve" }), "nonsense"))).toBe("400 invalid_uuid");
+  expect(await alive(one)).toBe(true);
+});
+
+it("a logout by another organization's connection to the same provider ends no session here", async () => {
+  const { app, provider } = realm;
+  const { body } = await connect(app, await founder(app), provider.discoveryUrl);
+  const one = await session("zoe", "z1");
+  for (const whom of [{ sub: "zoe" }, { sid: "z1" }, { sub: "zoe", sid: "z1" }])
+    expect(outcome(await send(await logoutToken(whom), body.connection_uuid as string))).toBe("200");
   expect(await alive(one)).toBe(true);
 });
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Answer } from "../support/app.ts";
 import { outcome } from "../support/people.ts";
-import { callbackOf, connect, REDIRECT, startRealm, subject } from "./support.ts";
+import { callbackOf, connect, redeem, REDIRECT, sessionTokenOf, startRealm, subject } from "./support.ts";
 import type { Realm } from "./support.ts";
 
 let realm: Realm;
@@ -108,4 +108,11 @@ it("a connection with an empty list of domains admits nobody", async () => {
   expect(outcome((await callbackOf(realm, subject("nemo"))).answer)).toBe("403 domain_mismatch");
   expect((await send("PATCH", realm.connection, { allowed_domains: ["corp.test"] })).status).toBe(200);
   expect((await callbackOf(realm, subject("nemo"))).answer.status).toBe(302);
+});
+
+it("a domain that is removed during a sign-in makes no new member", async () => {
+  const { cookie, answer } = await callbackOf(realm, subject("late"));
+  expect((await send("PATCH", realm.connection, { allowed_domains: ["other.test"] })).status).toBe(200);
+  expect(outcome(await redeem(realm, sessionTokenOf(answer), cookie))).toBe("403 domain_mismatch");
+  expect((await send("PATCH", realm.connection, { allowed_domains: ["corp.test"] })).status).toBe(200);
 });

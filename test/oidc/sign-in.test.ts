@@ -162,3 +162,15 @@ it("a callback is refused in the documented order", async () => {
   realm.app.clock.advance(600_001);
   expect(await back(late.cookie, granted(realm, late))).toBe("400 invalid_state");
 });
+
+it("a callback without iss is refused where the provider always sends it", async () => {
+  const { app, provider } = realm;
+  provider.discovery = { authorization_response_iss_parameter_supported: true };
+  app.clock.advance(3_600_000);
+  const without = await begin(realm);
+  expect(outcome(await comeBack(realm, without.cookie, granted(realm, without)))).toBe("400 invalid_state");
+  const named = await begin(realm);
+  const query = { ...granted(realm, named), iss: provider.issuer };
+  expect((await comeBack(realm, named.cookie, query)).status).toBe(302);
+  provider.discovery = {};
+});
