@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { testDatabase } from "../support/database.ts";
@@ -90,3 +93,41 @@ test("a DATABASE_URL that cannot be used beside a working migration URL ends the
     expect(output).not.toContain("geheim");
   }
 });
+
+test("a DATABASE_URL without the password or TLS that its server asks for or lacks is told in one line", async () => {
+  // Asks for a password by SCRAM: AuthenticationSASL, then AuthenticationSASLContinue.
+  const messages = [message(10, "SCRAM-SHA-256\0\0"), message(11, "r=nonce,s=c2FsdA==,i=4096")];
+  const asking = createServer((socket) => {
+    const left = [...messages];
+    socket.on("error", () => undefined).on("data", () => socket.write(left.shift() ?? ""));
+  }).listen(0, "127.0.0.1");
+  await once(asking, "listening");
+  try {
+    const migrate = async (url: string): Promise<{ code: number; output: string }> => {
+      const run = runProgram("src/main.ts", ["migrate"], { SERVICE_PROFILE: "production", DATABASE_URL: url });
+      return { code: await run.exit, output: run.output() };
+    };
+    const { port } = asking.address() as AddressInfo;
+    const refused = (name: string, at: string, why: string) => ({
+      code: 1,
+      output: `atrium: The database ${name} at 127.0.0.1:${at} refuses the connection: ${why}\n`,
+    });
+    expect(await migrate(`postgres://app@127.0.0.1:${port}/atrium`)).toEqual(
+      refused("atrium", String(port), "it asks for a password, and its URL has none"),
+    );
+    const { port: own, pathname } = new URL(home.url);
+    expect(await migrate(`${home.url}?sslmode=require`)).toEqual(
+      refused(pathname.slice(1), own, "The server does not support SSL connections"),
+    );
+  } finally {
+    asking.close();
+  }
+});
+
+/** A message of PostgreSQL about authentication. */
+function message(kind: number, text: string): Buffer {
+  const head = Buffer.from("R\0\0\0\0\0\0\0\0", "latin1");
+  head.writeInt32BE(8 + text.length, 1);
+  head.writeInt32BE(kind, 5);
+  return Buffer.concat([head, Buffer.from(text, "latin1")]);
+}

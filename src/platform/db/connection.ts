@@ -2,7 +2,7 @@ import pg from "pg";
 import { parseIntoClientConfig } from "pg-connection-string";
 import type { Log } from "../log.ts";
 import { tracing, withSpan } from "../tracing.ts";
-import { DatabaseStartError, isUnavailable, isUnwritable, READ_ONLY } from "./failure.ts";
+import { connectionReason, DatabaseStartError, isUnavailable, isUnwritable, READ_ONLY } from "./failure.ts";
 import { closeConnection } from "./patches/pg-close-connection.ts";
 import { GroupedStatement, QueryGroup } from "./patches/pg-query-group.ts";
 import type { Waiting } from "./patches/pg-query-group.ts";
@@ -186,7 +186,7 @@ export function describeDatabase(url: string): string {
 
 /** Returns the error of a database that does not accept connections, with the address and without the password. */
 export function connectionFailure(url: string, error: unknown, waitedMs: number): DatabaseStartError {
-  const reason = (error instanceof AggregateError ? (error.errors[0] as Error) : (error as Error)).message;
+  const reason = connectionReason(error instanceof AggregateError ? (error.errors[0] as Error) : (error as Error));
   const waited = `(waited ${Math.round(waitedMs / 1000)} s)`;
   const away = isUnwritable(error) ? "takes no writes" : "cannot be reached";
   const what = isUnavailable(error) ? `${away} ${waited}` : "refuses the connection";

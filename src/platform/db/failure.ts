@@ -87,6 +87,11 @@ export function isUnavailable(error: unknown): boolean {
   return error instanceof Error && unavailableText.test(error.message);
 }
 
+/** Why an attempt to connect failed. Of a password that is missing, node-postgres says only at which step it failed. */
+export function connectionReason({ message }: Error): string {
+  return /^SASL: .*client password must be/u.test(message) ? "it asks for a password, and its URL has none" : message;
+}
+
 /** Codes of an attempt to connect that failed; 53300 is too_many_connections, of the server or of a quota. */
 const UNCONNECTED = new Set([
   "ECONNREFUSED",

@@ -1,4 +1,4 @@
-import { DatabaseStartError, isReadOnly } from "./failure.ts";
+import { connectionReason, DatabaseStartError, isReadOnly } from "./failure.ts";
 import { migrationTable } from "./requirements.ts";
 import type { Database } from "./types.ts";
 
@@ -34,8 +34,11 @@ export async function readReadiness(prepared: Database["prepared"], expected: re
     if (cause instanceof DatabaseStartError) return { database: "not in the restricted role", migrations: "unknown" };
     if (isReadOnly(cause)) return { database: "read-only", migrations: "unknown" };
     if (code === "42P01" || code === "22023") return { database: "ok", migrations: "not run" };
-    const { message } = (cause ?? error) as Error;
-    return { database: "unreachable", migrations: "unknown", reason: message };
+    return {
+      database: "unreachable",
+      migrations: "unknown",
+      reason: connectionReason((cause ?? error) as Error),
+    };
   } finally {
     clearTimeout(timer);
   }
