@@ -130,7 +130,7 @@ describeInBrowser("pages of the platform", () => {
     expect(await saved(page)).toMatch(/^Id,Product,Plan,Price,Currency,.*\r\n\d+,Team,team,9\.00,usd,/u);
     await rowButton(page, "Team", "Deactivate").click();
     const asked = page.getByRole("alertdialog", { name: "Deactivate Team?" });
-    await asked.getByText("Team, plan team, $9.00 a month: nobody can quote it any more.", { exact: false }).waitFor();
+    await asked.getByText("Team, plan Team, $9.00 a month: nobody can quote it any more.", { exact: false }).waitFor();
     await asked.getByRole("button", { name: "Deactivate" }).click();
     await page.getByRole("cell", { name: "Inactive" }).waitFor();
 

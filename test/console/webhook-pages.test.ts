@@ -51,6 +51,37 @@ describeInBrowser("pages of webhooks", () => {
     expect(await rows.last().getByRole("cell").allTextContents()).toEqual([today, "1", "0"]);
   });
 
+  it("why a delivery was not sent again is forgotten once it stands otherwise or another call succeeds", async () => {
+    const token = await here.app.login();
+    const made = await here.app.call("POST", "/api/v2/webhooks", { token, body: { url: receiverUrl, events: ["*"] } });
+    const { webhook_id: id } = made.body as { webhook_id: string };
+    const page = await at(`webhooks/${id}`);
+    const alert = page.getByRole("alert").filter({ hasText: "The service did not answer" });
+    await page.route(/WebhooksService\/(?:TestWebhook|Redeliver)$/u, (route) => route.abort("connectionreset"));
+    await page.getByRole("button", { name: "Send test" }).click();
+    await alert.waitFor();
+    await page.unroute(/WebhooksService\/(?:TestWebhook|Redeliver)$/u);
+    await page.getByRole("button", { name: "Disable" }).click();
+    await page.getByRole("button", { name: "Enable" }).click();
+    await expect.poll(() => alert.count()).toBe(0);
+
+    await page.getByRole("button", { name: "Send test" }).click();
+    await page.getByRole("link", { name: "webhook.test" }).first().click();
+    const again = page.getByRole("button", { name: "Redeliver" });
+    await page.route(/WebhooksService\/Redeliver$/u, (route) => route.abort("connectionreset"));
+    await again.click();
+    await alert.waitFor();
+    await page.unroute(/WebhooksService\/Redeliver$/u);
+    // Somebody else sends it.
+    const path = new URL(page.url()).pathname.replace("/console", "/api/v2");
+    expect((await here.app.call("POST", `${path}/redeliver`, { token })).status).toBe(202);
+    const isSaid = async (): Promise<boolean> => {
+      await page.evaluate('document.dispatchEvent(new Event("visibilitychange", { bubbles: true }))');
+      return (await alert.count()) > 0;
+    };
+    await expect.poll(isSaid, { timeout: 30_000 }).toBe(false);
+  });
+
   it("deliveries appear in the live tail, are checked, sent again and signed anew after a rotation", async () => {
     const token = await here.app.login();
     const path = "/api/v2/webhooks";

@@ -72,6 +72,44 @@ describeInBrowser("what lists say of their rows", () => {
     expect(await description.inputValue()).toMatch(/ \nThe end\.$/u);
   });
 
+  it("seats are printed as other numbers are, and plans and modes go by their names", async () => {
+    const token = await here.app.login();
+    const app = {
+      name: "Comet",
+      slug: "comet",
+      deployment_modes: ["multi_tenant"],
+      plans: [{ plan_id: "p1", name: "Small team", price_cents: 500, interval: "month" }],
+      provision_webhook: "https://comet.test/provision",
+    };
+    const { body } = await here.app.call("POST", "/api/marketplace/apps", { token, body: app });
+    const appId = body.app_id as string;
+    await here.app.call("POST", `/api/admin/marketplace/apps/${appId}/approve`, { token, body: {} });
+    await here.app.call("POST", "/api/marketplace/comet/install", { token, body: { quantity: 1_234 } });
+    const plan = { name: "For everybody", features: ["marketplace"] };
+    await here.app.call("PUT", "/api/admin/plans/free", { token, body: plan });
+    const price = { product: "Basis", plan: "free", interval: "month", currency: "usd", unit_amount_cents: 100 };
+    await here.app.call("POST", "/api/admin/pricing/prices", { token, body: price });
+
+    const page = await here.at("installs");
+    const row = (text: string) => page.getByRole("row").filter({ hasText: text });
+    for (const path of ["installs", "platform/installs", `publish/${appId}?tab=installs`]) {
+      await visit(page, path);
+      await row("Small team").getByRole("cell", { name: "1,234", exact: true }).waitFor();
+    }
+    for (const path of ["platform/organizations", "platform/retention"]) {
+      await visit(page, path);
+      await row(here.app.owner.org).getByText("For everybody").waitFor();
+    }
+    await visit(page, "platform/prices");
+    await row("Basis").getByText("For everybody").waitFor();
+    await visit(page, "installs");
+    await page.getByRole("link", { name: "Comet" }).click();
+    await page
+      .getByRole("list", { name: "Timeline" })
+      .getByText("Plan Small team, 1,234 seats, multi tenant")
+      .waitFor();
+  });
+
   it("the file of one's own apps has their prices, and an installed app leads to its install", async () => {
     const token = await here.app.login();
     const app = {

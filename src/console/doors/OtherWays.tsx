@@ -9,7 +9,7 @@ import { Button } from "../widgets/Button.tsx";
 import type { Form } from "../widgets/form/use-form.ts";
 import { FailureNotice, Notice } from "../widgets/Notice.tsx";
 import { alertToast } from "../widgets/toasts.ts";
-import { useCall } from "../widgets/use-call.ts";
+import { lastFailure, useCall } from "../widgets/use-call.ts";
 import { doorStyle, Or } from "./Door.tsx";
 import { startConnection } from "./oidc.ts";
 
@@ -35,7 +35,7 @@ export function OtherWays({ form, next }: { form: Form<typeof LoginRequestSchema
     setMissing(!email.includes("@"));
     if (email.includes("@")) void act();
   };
-  const failure = link.failure ?? code.failure;
+  const failure = lastFailure(link, code);
   const goTo = (uuid: string, name: string): void =>
     void startConnection(uuid, name, next).catch(() => alertToast({ message: NO_STORAGE, requestId: undefined }));
   const back = next === undefined ? {} : { redirectTo: serviceUrl + localPath(next) };

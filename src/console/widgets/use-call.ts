@@ -16,6 +16,8 @@ export interface Call<I extends DescMessage, O extends DescMessage> {
   run(input: MessageInitShape<I>): Promise<MessageShape<O> | undefined>;
   readonly busy: boolean;
   readonly failure: Failure | undefined;
+  /** Greater than that of each call that was made before; 0 before the first. */
+  readonly nth: number;
   clear(): void;
 }
 
@@ -24,10 +26,16 @@ interface CallOptions<I, O> {
   done?: string | ((answer: O) => string);
   /** Takes back what was done: offered as "Undo" for a few seconds. */
   undo?: (input: I) => void;
-  /** Told of a failure, besides `failure`: for calls that are made one after another. */
-  onFailure?: (failure: Failure) => void;
+  /**
+   * Told of a failure, besides `failure`: for calls that are made one after another, and for those of a row, of which
+   * the top of the page is too far away (`alertToast`).
+   */
+  onFailure?: (failure: Failure) => unknown;
   transport?: Transport;
 }
+
+/** Calls of this page so far. */
+let calls = 0;
 
 /**
  * Calls an rpc that writes. Afterwards every list on the page is read again. One `Idempotency-Key` is sent until a call
@@ -39,13 +47,16 @@ export function useCall<I extends DescMessage, O extends DescMessage>(
 ): Call<I, O> {
   const [busy, setBusy] = useState(false);
   const [failure, setFailure] = useState<Failure>();
+  const [nth, setNth] = useState(0);
   const key = useRef({ value: "", body: "" });
   return {
     busy,
     failure,
+    nth,
     clear: () => setFailure(undefined),
     async run(input) {
       setBusy(true);
+      setNth(++calls);
       setFailure(undefined);
       try {
         const message = create(method.input, input);
@@ -70,6 +81,10 @@ export function useCall<I extends DescMessage, O extends DescMessage>(
     },
   };
 }
+
+/** Why the last of several calls failed that show it in one place: one that succeeded later has made up for it. */
+export const lastFailure = (...made: readonly Pick<Call<DescMessage, DescMessage>, "failure" | "nth">[]) =>
+  made.reduce((last, call) => (call.nth > last.nth ? call : last)).failure;
 
 /** The same key while the same input is sent again; another input is another intent. */
 function keyFor(key: { value: string; body: string }, input: unknown): string {

@@ -40,6 +40,7 @@ export function Proof() {
   const inBrowser = async (file?: File): Promise<void> => {
     setBusy(true);
     setOutcome(undefined);
+    verify.clear();
     try {
       const { getOrganizationJwks } = SigningKeysService.method;
       const organization = `/api/organizations/${orgUuid}`;

@@ -5,13 +5,13 @@ import { useOrg } from "../../session/use-session.ts";
 import { CodeSample } from "../../widgets/CodeSample.tsx";
 import { Facts, Page, Section } from "../../widgets/Page.tsx";
 import { Answer } from "../../widgets/States.tsx";
-import { inWords } from "../../widgets/words.ts";
 import { Cards } from "./Cards.tsx";
 import { Meters } from "./Meters.tsx";
 import { OfferedPrices } from "./OfferedPrices.tsx";
 import { Payments } from "./Payments.tsx";
 import { Returned } from "./Returned.tsx";
 import { Subscriptions } from "./Subscriptions.tsx";
+import { usePlanNames } from "./use-plan-names.ts";
 
 /** What the organization has bought, and what it has paid. */
 export default function Billing() {
@@ -37,6 +37,7 @@ export default function Billing() {
 
 function CurrentPlan() {
   const orgUuid = useOrg();
+  const planOf = usePlanNames();
   const organization = useQuery(UsersService.method.getOrganization, { orgUuid });
   return (
     <Section title="Plan">
@@ -44,7 +45,7 @@ function CurrentPlan() {
         {({ plan, entitlements }) => (
           <Facts>
             {[
-              ["Plan", inWords(plan)],
+              ["Plan", planOf(plan)],
               ["Entitlements", entitlements.length === 0 ? "None" : entitlements.join(", ")],
             ]}
           </Facts>

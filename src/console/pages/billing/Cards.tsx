@@ -7,7 +7,7 @@ import { Confirm } from "../../widgets/Dialog.tsx";
 import { FailureNotice } from "../../widgets/Notice.tsx";
 import { Answer, Empty } from "../../widgets/States.tsx";
 import { Rows } from "../../widgets/table/Rows.tsx";
-import { useCall } from "../../widgets/use-call.ts";
+import { lastFailure, useCall } from "../../widgets/use-call.ts";
 import { inWords } from "../../widgets/words.ts";
 import { billingUrl, goToProvider } from "./Checkout.tsx";
 
@@ -32,7 +32,7 @@ export function Cards() {
   const remove = useCall(BillingService.method.deleteCard, { done: "Card removed" });
   const portal = useCall(BillingService.method.createPortalSession);
   const isCustomer = useIsCustomer(cards.data?.data.length);
-  const failure = portal.failure ?? setDefault.failure;
+  const failure = lastFailure(portal, setDefault);
   return (
     <>
       {isCustomer && (

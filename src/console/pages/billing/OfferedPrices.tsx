@@ -10,15 +10,16 @@ import { Facts, Section } from "../../widgets/Page.tsx";
 import { Answer, Empty } from "../../widgets/States.tsx";
 import { Rows } from "../../widgets/table/Rows.tsx";
 import { useCall } from "../../widgets/use-call.ts";
-import { inWords } from "../../widgets/words.ts";
 import { money, per } from "../apps/money.ts";
 import style from "./Billing.module.css";
 import { Checkout } from "./Checkout.tsx";
 import { QuoteDialog } from "./QuoteDialog.tsx";
+import { usePlanNames } from "./use-plan-names.ts";
 
 /** What can be bought, and the quote that was made last. */
 export function OfferedPrices({ installId }: { installId: string | undefined }) {
   const prices = useQuery(BillingService.method.listPrices, { active: true, limit: 200 });
+  const planOf = usePlanNames();
   const [chosen, setChosen] = useState<Price>();
   const [quote, setQuote] = useState<Quote>();
   const forInstall = useCall(BillingService.method.createQuote);
@@ -48,7 +49,7 @@ export function OfferedPrices({ installId }: { installId: string | undefined }) 
               rowKey={({ priceId }) => String(priceId)}
               columns={[
                 { header: "Product", cell: ({ product }) => product },
-                { header: "Plan", cell: ({ plan }) => (plan === undefined ? "–" : inWords(plan)) },
+                { header: "Plan", cell: ({ plan }) => (plan === undefined ? "–" : planOf(plan)) },
                 {
                   header: "Price of a seat",
                   cell: ({ unitAmountCents, currency, interval }) =>

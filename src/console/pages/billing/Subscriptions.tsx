@@ -4,6 +4,7 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { BillingService } from "../../../../gen/atrium/billing/v1/billing_pb.ts";
 import type { Subscription } from "../../../../gen/atrium/billing/v1/payments_pb.ts";
+import { BuyerService } from "../../../../gen/atrium/marketplace/v1/buyer_pb.ts";
 import { Status } from "../../widgets/Badge.tsx";
 import { Button } from "../../widgets/Button.tsx";
 import { Confirm } from "../../widgets/Dialog.tsx";
@@ -13,10 +14,14 @@ import { Rows } from "../../widgets/table/Rows.tsx";
 import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { inWords } from "../../widgets/words.ts";
+import { usePlanNames } from "./use-plan-names.ts";
+
+const UNTIL_THEN = "Until then everything works as before.";
 
 /** Payments that come again, and when each ends. */
 export function Subscriptions() {
   const subscriptions = useQuery(BillingService.method.listSubscriptions, { limit: 200 });
+  const nameOf = useNames(subscriptions.data?.data ?? []);
   const [ending, setEnding] = useState<Subscription>();
   const cancel = useCall(BillingService.method.cancelSubscription, { done: "Subscription ends with its period" });
   return (
@@ -31,7 +36,7 @@ export function Subscriptions() {
               rows={data}
               rowKey={({ subscriptionId }) => subscriptionId}
               columns={[
-                { header: "For", cell: (one) => <Bought of={one} /> },
+                { header: "For", cell: (one) => <Bought of={one} name={nameOf(one)} /> },
                 { header: "Status", cell: ({ status }) => <Status of={status} /> },
                 { header: "Seats", cell: ({ seats }) => seats.toLocaleString("en"), right: true },
                 { header: "Provider", cell: ({ provider }) => inWords(provider) },
@@ -53,8 +58,8 @@ export function Subscriptions() {
         }
       </Answer>
       <Confirm
-        title={`Cancel ${ending === undefined ? "the subscription" : nameOf(ending)}?`}
-        about="It ends with the period that is paid. Until then everything works as before."
+        title="Cancel the subscription?"
+        about={`${ending === undefined ? "It" : nameOf(ending)} ends with the period that is paid. ${UNTIL_THEN}`}
         verb="Cancel subscription"
         open={ending !== undefined}
         call={cancel}
@@ -67,12 +72,23 @@ export function Subscriptions() {
   );
 }
 
-const nameOf = ({ plan, priceId, installId }: Subscription): string =>
-  plan !== undefined ? `plan ${plan}` : installId !== undefined ? "an install" : `price ${priceId}`;
+/** Returns what names the thing that a subscription pays for: a plan, an app, or the product of a price. */
+function useNames(all: readonly Subscription[]): (of: Subscription) => string {
+  const planOf = usePlanNames();
+  const ofInstalls = all.some(({ installId }) => installId !== undefined);
+  const ofPrices = all.some(({ plan, priceId }) => plan === undefined && priceId !== undefined);
+  const installs = useQuery(BuyerService.method.listInstalls, { limit: 200 }, { enabled: ofInstalls });
+  const prices = useQuery(BillingService.method.listPrices, { limit: 200 }, { enabled: ofPrices });
+  return ({ plan, priceId, installId }) => {
+    if (plan !== undefined) return `Plan ${planOf(plan)}`;
+    if (installId !== undefined)
+      return installs.data?.data.find((one) => one.installId === installId)?.app?.name ?? "Install";
+    return prices.data?.data.find((one) => one.priceId === priceId)?.product ?? `Price ${priceId}`;
+  };
+}
 
-function Bought({ of }: { of: Subscription }) {
-  if (of.installId !== undefined) return <Link to={`/console/installs/${of.installId}`}>Install</Link>;
-  return <>{inWords(nameOf(of))}</>;
+function Bought({ of: { installId }, name }: { of: Subscription; name: string }) {
+  return installId === undefined ? name : <Link to={`/console/installs/${installId}`}>{name}</Link>;
 }
 
 /** One that was ended before its period was over has the end of that period all the same, which says nothing then. */

@@ -10,12 +10,12 @@ import { CodeSample } from "../../widgets/CodeSample.tsx";
 import { Id } from "../../widgets/Copy.tsx";
 import { Confirm, SecretDialog } from "../../widgets/Dialog.tsx";
 import { Life } from "../../widgets/Life.tsx";
-import { FailureNotice } from "../../widgets/Notice.tsx";
 import { Page } from "../../widgets/Page.tsx";
 import { Answer, Empty } from "../../widgets/States.tsx";
 import { download } from "../../widgets/table/csv.ts";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
 import { isoOf, Time } from "../../widgets/Time.tsx";
+import { alertToast } from "../../widgets/toasts.ts";
 import { useCall } from "../../widgets/use-call.ts";
 import { Authority, CreateCa } from "./Authority.tsx";
 import { Issue } from "./Issue.tsx";
@@ -60,7 +60,7 @@ function Issuing({ ca }: { ca: Ca }) {
   const [issued, setIssued] = useState<Issued>();
   const [revoked, setRevoked] = useState<Certificate>();
   const revoke = useCall(MtlsCaService.method.revokeCertificate, { done: "Certificate revoked" });
-  const read = useCall(MtlsCaService.method.getCertificate);
+  const read = useCall(MtlsCaService.method.getCertificate, { onFailure: alertToast });
   const save = async (certUuid: string): Promise<void> => {
     const found = await read.run({ orgUuid, certUuid });
     if (found?.certificate !== undefined) download("certificate.pem", "application/x-pem-file", found.certificate);
@@ -68,7 +68,6 @@ function Issuing({ ca }: { ca: Ca }) {
   return (
     <>
       <Authority ca={ca} onIssue={() => setIssuing(true)} />
-      {read.failure !== undefined && <FailureNotice failure={read.failure} />}
       <DataTable
         caption="Certificates"
         things="certificates"

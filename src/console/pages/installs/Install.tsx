@@ -16,6 +16,7 @@ import { Failed, Skeleton } from "../../widgets/States.tsx";
 import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { inWords } from "../../widgets/words.ts";
+import { PlanName } from "./PlanName.tsx";
 import { Timeline } from "./Timeline.tsx";
 import style from "./Timeline.module.css";
 import { useInstall } from "./use-install.ts";
@@ -68,13 +69,13 @@ function Details({ install, live }: { install: InstallRecord; live: boolean }) {
           </span>
         }
       >
-        <Timeline entries={install.timeline} />
+        <Timeline of={install} />
       </Section>
       <Section title="Details">
         <Facts>
           {[
             ["Install id", <Id key="id" of={install.installId} what="install id" />],
-            ["Plan", install.planId],
+            ["Plan", <PlanName key="plan" slug={install.app?.slug} planId={install.planId} />],
             ["Seats", install.quantity.toLocaleString("en")],
             ["Deployment", inWords(install.deploymentMode)],
             ["Payment", inWords(install.paymentSource)],

@@ -1,8 +1,9 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
-import type { TimelineEntry } from "../../../../gen/atrium/marketplace/v1/marketplace_pb.ts";
+import type { Install, TimelineEntry } from "../../../../gen/atrium/marketplace/v1/marketplace_pb.ts";
 import { useCountdownTo } from "../../widgets/use-countdown.ts";
 import { Time } from "../../widgets/Time.tsx";
-import { inWords } from "../../widgets/words.ts";
+import { inWords, plural } from "../../widgets/words.ts";
+import { PlanName } from "./PlanName.tsx";
 import style from "./Timeline.module.css";
 
 const WORDS: Readonly<Record<string, readonly [words: string, kind?: "good" | "bad"]>> = {
@@ -20,7 +21,7 @@ const WORDS: Readonly<Record<string, readonly [words: string, kind?: "good" | "b
 };
 
 /** What happened to an install, oldest first; new entries appear as they happen. */
-export function Timeline({ entries }: { entries: readonly TimelineEntry[] }) {
+export function Timeline({ of: { timeline: entries, app } }: { of: Install }) {
   return (
     <ol className={style["timeline"]} aria-label="Timeline" aria-live="polite" role="list">
       {entries.map(({ at, event, detail }, index) => {
@@ -34,12 +35,29 @@ export function Timeline({ entries }: { entries: readonly TimelineEntry[] }) {
                 <Time at={at} />
               </span>
             </div>
-            {detail !== undefined && <div className={style["detail"]}>{detail}</div>}
+            {detail !== undefined && (
+              <div className={style["detail"]}>
+                <Detail of={detail} slug={app?.slug} />
+              </div>
+            )}
             {index === entries.length - 1 && <NextAttempt after={entries[index]} />}
           </li>
         );
       })}
     </ol>
+  );
+}
+
+/** What a request is recorded with: `plan standard, quantity 12, multi_tenant`. */
+const REQUEST = /^plan (?<planId>\S+), quantity (?<seats>\d+), (?<mode>\w+)$/u;
+
+function Detail({ of: detail, slug }: { of: string; slug: string | undefined }) {
+  const { planId, seats, mode } = REQUEST.exec(detail)?.groups ?? {};
+  if (planId === undefined || mode === undefined) return detail;
+  return (
+    <>
+      Plan <PlanName slug={slug} planId={planId} />, {plural(Number(seats), "seat")}, {inWords(mode).toLowerCase()}
+    </>
   );
 }
 

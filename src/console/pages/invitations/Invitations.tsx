@@ -6,9 +6,9 @@ import { Status } from "../../widgets/Badge.tsx";
 import { Button } from "../../widgets/Button.tsx";
 import { CodeSample } from "../../widgets/CodeSample.tsx";
 import { Confirm } from "../../widgets/Dialog.tsx";
-import { FailureNotice } from "../../widgets/Notice.tsx";
 import { Page } from "../../widgets/Page.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
+import { alertToast } from "../../widgets/toasts.ts";
 import { useCall } from "../../widgets/use-call.ts";
 import { roleLabel } from "../roles/use-roles.ts";
 import { Invite } from "./Invite.tsx";
@@ -22,7 +22,10 @@ export default function Invitations() {
   const [inviting, setInviting] = useState(false);
   const [withdrawn, setWithdrawn] = useState<Invitation>();
   const withdraw = useCall(UsersService.method.deleteInvitation, { done: "Invitation withdrawn" });
-  const resend = useCall(UsersService.method.createInvitation, { done: "Invitation sent again" });
+  const resend = useCall(UsersService.method.createInvitation, {
+    done: "Invitation sent again",
+    onFailure: alertToast,
+  });
   return (
     <Page
       title="Invitations"
@@ -33,7 +36,6 @@ export default function Invitations() {
         </Button>
       }
     >
-      {resend.failure !== undefined && <FailureNotice failure={resend.failure} />}
       <DataTable
         caption="Invitations"
         things="invitations"

@@ -26,6 +26,11 @@ import style from "./Keys.module.css";
 /** Two keys are served during an overlap of this length (decisions 6.1). */
 const OVERLAP_MS = 24 * 3_600_000;
 
+const ALGORITHMS = [
+  ["ed25519", "Ed25519 (EdDSA)"],
+  ["rsa4096", "RSA 4096 (RS256)"],
+] as const;
+
 /** The keys that sign the tokens of the organization. */
 export default function Keys() {
   const orgUuid = useOrg();
@@ -59,7 +64,10 @@ export default function Keys() {
             rowKey={({ keyId }) => keyId}
             columns={[
               { header: "Key", cell: ({ keyId }) => <Id of={keyId} what="key id" /> },
-              { header: "Algorithm", cell: ({ algorithm }) => algorithm },
+              {
+                header: "Algorithm",
+                cell: ({ algorithm }) => ALGORITHMS.find(([one]) => one === algorithm)?.[1] ?? algorithm,
+              },
               { header: "Description", cell: ({ description }) => description },
               {
                 header: "State",
@@ -150,10 +158,7 @@ function Create({ onClose }: { onClose: () => void }) {
           label="Algorithm"
           value={String(form.values.algorithm)}
           onChange={(algorithm) => form.set({ algorithm })}
-          options={[
-            ["ed25519", "Ed25519 (EdDSA)"],
-            ["rsa4096", "RSA 4096 (RS256)"],
-          ]}
+          options={ALGORITHMS}
         />
         <Field form={form} name="description" />
         <ShowAsCode http={`POST /api/admin/organizations/${orgUuid}/signing-keys`} body={bodyOf(form.values)} />

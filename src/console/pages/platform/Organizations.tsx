@@ -13,9 +13,11 @@ import { Page } from "../../widgets/Page.tsx";
 import { Answer } from "../../widgets/States.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
 import { useCall } from "../../widgets/use-call.ts";
+import { usePlanNames } from "../billing/use-plan-names.ts";
 
 /** The organizations of the installation. */
 export default function Organizations() {
+  const planOf = usePlanNames();
   const [chosen, setChosen] = useState<OrganizationOverview>();
   return (
     <Page title="Organizations" about="Every organization of this installation, by name.">
@@ -31,7 +33,7 @@ export default function Organizations() {
             cell: ({ orgUuid }) => <Id of={orgUuid} what="organization id" />,
             csv: ({ orgUuid }) => orgUuid,
           },
-          { header: "Plan", cell: ({ plan }) => plan, csv: ({ plan }) => plan },
+          { header: "Plan", cell: ({ plan }) => planOf(plan), csv: ({ plan }) => plan },
           {
             header: "Members",
             cell: ({ members }) => members.toLocaleString("en"),

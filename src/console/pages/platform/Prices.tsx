@@ -11,15 +11,17 @@ import { useCall } from "../../widgets/use-call.ts";
 import { inWords, plural } from "../../widgets/words.ts";
 import { decimal, money, per } from "../apps/money.ts";
 import { CreatePrice } from "./CreatePrice.tsx";
+import { usePlanNames } from "../billing/use-plan-names.ts";
 
 const KEPT = "Open quotes and present subscriptions keep it.";
 
 /** Tells a price from others of its product. */
-const describe = ({ product, plan, unitAmountCents, currency, interval }: Price): string =>
+const describe = ({ product, unitAmountCents, currency, interval }: Price, plan: string | undefined): string =>
   `${product}${plan === undefined ? "" : `, plan ${plan}`}, ${money(unitAmountCents, currency)} ${per(interval)}`;
 
 /** Prices of plans and products; one is never changed, only replaced. */
 export default function Prices() {
+  const planOf = usePlanNames();
   const [creating, setCreating] = useState(false);
   const [asked, setAsked] = useState<Price>();
   const deactivate = useCall(BillingService.method.deactivatePrice, { done: "Price deactivated" });
@@ -51,7 +53,7 @@ export default function Prices() {
         columns={[
           { header: "Id", cell: ({ priceId }) => priceId, csv: ({ priceId }) => priceId, right: true },
           { header: "Product", cell: ({ product }) => product, csv: ({ product }) => product },
-          { header: "Plan", cell: ({ plan }) => plan ?? "–", csv: ({ plan }) => plan },
+          { header: "Plan", cell: ({ plan }) => (plan === undefined ? "–" : planOf(plan)), csv: ({ plan }) => plan },
           {
             header: "Price",
             cell: ({ unitAmountCents, currency }) => money(unitAmountCents, currency),
@@ -95,7 +97,7 @@ export default function Prices() {
       {creating && <CreatePrice onClose={() => setCreating(false)} />}
       <Confirm
         title={`Deactivate ${asked?.product ?? "the price"}?`}
-        about={`${asked === undefined ? "" : describe(asked)}: nobody can quote it any more. ${KEPT}`}
+        about={asked && `${describe(asked, asked.plan && planOf(asked.plan))}: nobody can quote it any more. ${KEPT}`}
         verb="Deactivate"
         open={asked !== undefined}
         call={deactivate}

@@ -15,11 +15,13 @@ import { DataTable } from "../../widgets/table/DataTable.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { plural } from "../../widgets/words.ts";
 import { useOrganizationNames } from "./use-organization-names.tsx";
+import { usePlanNames } from "../billing/use-plan-names.ts";
 
 /** How long the audit events of each organization are kept. */
 export default function Retention() {
   const me = useMe();
   const nameOf = useOrganizationNames();
+  const planOf = usePlanNames();
   const [chosen, setChosen] = useState<OrgConfig>();
   const [asking, setAsking] = useState(false);
   const own = me.orgUuid ?? "";
@@ -38,7 +40,7 @@ export default function Retention() {
         rowKey={({ orgUuid }) => orgUuid}
         columns={[
           { header: "Organization", cell: ({ orgUuid }) => nameOf(orgUuid), csv: ({ orgUuid }) => orgUuid },
-          { header: "Plan", cell: ({ plan }) => plan, csv: ({ plan }) => plan },
+          { header: "Plan", cell: ({ plan }) => planOf(plan), csv: ({ plan }) => plan },
           {
             header: "Days",
             cell: ({ auditRetentionDays }) => auditRetentionDays,

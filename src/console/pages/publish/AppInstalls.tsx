@@ -8,12 +8,15 @@ import { Button, ButtonLink } from "../../widgets/Button.tsx";
 import { Chart } from "../../widgets/Chart.tsx";
 import { CodeSample } from "../../widgets/CodeSample.tsx";
 import { Id } from "../../widgets/Copy.tsx";
-import { FailureNotice } from "../../widgets/Notice.tsx";
 import { Section } from "../../widgets/Page.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
+import { alertToast } from "../../widgets/toasts.ts";
 import { useCall } from "../../widgets/use-call.ts";
 import { usePeriod } from "../../widgets/use-period.ts";
 import { inWords } from "../../widgets/words.ts";
+
+/** Name of a plan, as long as the app has it. */
+const nameOf = ({ plans }: App, planId: string): string => plans.find((plan) => plan.planId === planId)?.name || planId;
 
 const STATUSES = ["provisioning", "active", "suspended", "deprovisioning", "deprovisioned"];
 
@@ -23,15 +26,14 @@ export function AppInstalls({ app }: { app: App }) {
   const me = useMe();
   const period = usePeriod(30);
   const stats = useQuery(PublisherService.method.getAppStats, { appId, from: period.from, bucket: "day" });
-  const resume = useCall(PublisherService.method.resumeInstall, { done: "Install resumed" });
+  const resume = useCall(PublisherService.method.resumeInstall, { done: "Install resumed", onFailure: alertToast });
   const suspend = useCall(PublisherService.method.suspendInstall, {
     done: `Install suspended: its organization cannot use ${app.name}, and is told so`,
+    onFailure: alertToast,
     undo: ({ installId }) => void resume.run({ appId, installId: installId ?? "" }),
   });
-  const failure = suspend.failure ?? resume.failure;
   return (
     <>
-      {failure !== undefined && <FailureNotice failure={failure} />}
       <Chart
         title="Install funnel"
         about={
@@ -73,8 +75,13 @@ export function AppInstalls({ app }: { app: App }) {
               csv: ({ orgUuid }) => orgUuid,
             },
             { header: "Status", cell: ({ status }) => <Status of={status} />, csv: ({ status }) => status },
-            { header: "Plan", cell: ({ planId }) => planId, csv: ({ planId }) => planId },
-            { header: "Seats", cell: ({ quantity }) => quantity, csv: ({ quantity }) => quantity, right: true },
+            { header: "Plan", cell: ({ planId }) => nameOf(app, planId), csv: ({ planId }) => planId },
+            {
+              header: "Seats",
+              cell: ({ quantity }) => quantity.toLocaleString("en"),
+              csv: ({ quantity }) => quantity,
+              right: true,
+            },
             { header: "Installed", sort: "created_at", time: ({ createdAt }) => createdAt },
           ]}
           actions={({ installId, status }) => (

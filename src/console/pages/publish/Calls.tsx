@@ -85,7 +85,7 @@ function Call({ call }: { call: InstallCall }) {
         <summary>
           <strong>{call.statusCode ?? "No answer"}</strong> <code>{call.type}</code>{" "}
           <span className={style["soft"]}>
-            {call.durationMs} ms{call.at !== undefined && ` · ${ago(timestampDate(call.at))}`}
+            {call.durationMs.toLocaleString("en")} ms{call.at !== undefined && ` · ${ago(timestampDate(call.at))}`}
           </span>
         </summary>
         {call.error !== undefined && <p>{call.error}</p>}

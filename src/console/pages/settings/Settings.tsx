@@ -17,6 +17,7 @@ import { Facts, Page, Section } from "../../widgets/Page.tsx";
 import { Answer } from "../../widgets/States.tsx";
 import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
+import { usePlanNames } from "../billing/use-plan-names.ts";
 import { useIsOwner } from "../members/use-own-membership.ts";
 import { domainsIn } from "./domains.ts";
 import style from "./Settings.module.css";
@@ -34,6 +35,7 @@ export default function Settings() {
 
 function Details({ organization }: { organization: Organization }) {
   const { orgUuid, name, plan, entitlements, sandbox, ssoRequired, createdAt, jitDomains } = organization;
+  const planOf = usePlanNames();
   const isOwner = useIsOwner();
   const [open, setOpen] = useState<"rename" | "delete">();
   const close = (): void => setOpen(undefined);
@@ -45,7 +47,7 @@ function Details({ organization }: { organization: Organization }) {
           {[
             ["Name", name],
             ["Organization id", <Id key="id" of={orgUuid} what="organization id" />],
-            ["Plan", plan],
+            ["Plan", planOf(plan)],
             ["Single sign-on", ssoRequired ? "Required of everybody but owners" : "Not required"],
             sandbox && ["Sandbox", "Yes"],
             ["Created", <Time key="made" at={createdAt} />],

@@ -7,9 +7,9 @@ import { Button } from "../../widgets/Button.tsx";
 import { CodeSample } from "../../widgets/CodeSample.tsx";
 import { Copy } from "../../widgets/Copy.tsx";
 import { Confirm, Dialog, DialogActions } from "../../widgets/Dialog.tsx";
-import { FailureNotice } from "../../widgets/Notice.tsx";
 import { Page } from "../../widgets/Page.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
+import { alertToast } from "../../widgets/toasts.ts";
 import { useCall } from "../../widgets/use-call.ts";
 import { ConnectionForm } from "./ConnectionForm.tsx";
 import { Failures } from "./Failures.tsx";
@@ -25,7 +25,7 @@ export default function Sso() {
   const [removed, setRemoved] = useState<Connection>();
   const [result, setResult] = useState<TestConnectionResponse>();
   const [trial, setTrial] = useState<Connection>();
-  const test = useCall(OidcService.method.testConnection);
+  const test = useCall(OidcService.method.testConnection, { onFailure: alertToast });
   const remove = useCall(OidcService.method.deleteConnection, { done: "Connection deleted" });
   return (
     <Page
@@ -37,7 +37,6 @@ export default function Sso() {
         </Button>
       }
     >
-      {test.failure !== undefined && <FailureNotice failure={test.failure} />}
       <DataTable
         caption="Connections"
         things="connections"

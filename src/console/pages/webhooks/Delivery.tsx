@@ -1,6 +1,7 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { useQuery } from "@connectrpc/connect-query";
 import { Link, useParams } from "@tanstack/react-router";
+import { useEffect } from "react";
 import { WebhooksService } from "../../../../gen/atrium/webhooks/v1/webhooks_pb.ts";
 import type { Delivery as DeliveryRecord } from "../../../../gen/atrium/webhooks/v1/webhooks_pb.ts";
 import { useCountdownTo } from "../../widgets/use-countdown.ts";
@@ -36,6 +37,8 @@ export default function Delivery() {
 function Details({ webhookId, delivery }: { webhookId: string; delivery: DeliveryRecord }) {
   const { deliveryId, eventId, eventType, status, request, nextAttemptAt } = delivery;
   const redeliver = useCall(WebhooksService.method.redeliver, { done: "Sent again" });
+  // A refusal is about the delivery as it was: one that is tried or done since says how it stands.
+  useEffect(() => redeliver.clear(), [status, delivery.attempts.length]);
   const due = nextAttemptAt === undefined ? undefined : timestampDate(nextAttemptAt).getTime();
   const left = useCountdownTo(due);
   return (
@@ -92,7 +95,7 @@ function Details({ webhookId, delivery }: { webhookId: string; delivery: Deliver
               <li key={n}>
                 <span>
                   <strong>{attempt.statusCode ?? attempt.error ?? "No answer"}</strong>
-                  {` · ${attempt.durationMs} ms · `}
+                  {` · ${attempt.durationMs.toLocaleString("en")} ms · `}
                   <Time at={attempt.at} />
                 </span>
                 {attempt.response !== undefined && attempt.response !== "" && (

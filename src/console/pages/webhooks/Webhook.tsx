@@ -16,7 +16,8 @@ import { Facts, Page, Section } from "../../widgets/Page.tsx";
 import { Answer } from "../../widgets/States.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
 import { Time } from "../../widgets/Time.tsx";
-import { useCall } from "../../widgets/use-call.ts";
+import { alertToast } from "../../widgets/toasts.ts";
+import { lastFailure, useCall } from "../../widgets/use-call.ts";
 import { eventsInWords, lastAnswer, scopeInWords } from "./words.ts";
 import { Charts } from "./Charts.tsx";
 import { CheckSignature } from "./CheckSignature.tsx";
@@ -52,9 +53,9 @@ function Details({ webhook }: { webhook: WebhookRecord }) {
   });
   const remove = useCall(WebhooksService.method.deleteWebhook, { done: "Webhook deleted" });
   const rotate = useCall(CredentialsService.method.rotateWebhookSecret);
-  const redeliver = useCall(WebhooksService.method.redeliver, { done: "Sent again" });
+  const redeliver = useCall(WebhooksService.method.redeliver, { done: "Sent again", onFailure: alertToast });
   const enabled = webhook.status === "enabled";
-  const failure = test.failure ?? enable.failure ?? disable.failure ?? redeliver.failure;
+  const failure = lastFailure(test, enable, disable);
   return (
     <Page
       title={url}

@@ -1,0 +1,12 @@
+import { useQuery } from "@connectrpc/connect-query";
+import { BuyerService } from "../../../../gen/atrium/marketplace/v1/buyer_pb.ts";
+
+/** Name of a plan of an app; its id where the app is not offered any more, or not yet. */
+export function PlanName({ slug, planId }: { slug: string | undefined; planId: string }) {
+  const app = useQuery(
+    BuyerService.method.getApp,
+    { slug: slug ?? "" },
+    { staleTime: 60_000, enabled: slug !== undefined },
+  );
+  return <>{app.data?.plans.find((plan) => plan.planId === planId)?.name || planId}</>;
+}
