@@ -112,6 +112,36 @@ describeInBrowser("the doors", () => {
     await overview(page);
   });
 
+  it("a password and a code stay where nobody judged them, and a code that was not sent can be asked for", async () => {
+    const page = await here.open("/sign-in");
+    const busy = { code: "unavailable", message: "The service is busy." };
+    await page.route(/Service\/(?:Login|VerifyOtp|SendOtp)$/u, (route) => route.fulfill({ status: 503, json: busy }));
+    await page.getByLabel("Organization").fill("Acme");
+    await page.getByLabel("Email", { exact: true }).fill("patient@mail.test");
+    const password = page.getByLabel("Password", { exact: true });
+    await password.fill("correct horse battery");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    const alert = page.getByRole("alert").filter({ hasText: "The service did not answer" });
+    await alert.waitFor();
+    expect(await password.inputValue()).toBe("correct horse battery");
+
+    await page.goto(`${here.url}/sign-in/code?email=patient%40mail.test`);
+    const code = page.getByLabel("Code", { exact: true });
+    await page.clock.install();
+    await page.reload();
+    await page.clock.fastForward(31_000);
+    await page.getByRole("button", { name: "Send again" }).click();
+    await alert.waitFor();
+    await expect.poll(() => page.getByRole("button", { name: "Send again", exact: true }).isEnabled()).toBe(true);
+    await code.fill("123456");
+    await expect.poll(() => alert.count()).toBe(2);
+    expect(await code.inputValue()).toBe("123456");
+    await page.unroute(/Service\/(?:Login|VerifyOtp|SendOtp)$/u);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText("The code is wrong or has expired.", { exact: false }).waitFor();
+    expect(await code.inputValue()).toBe("");
+  });
+
   it("a new person accepts an invitation and lands on the overview", async () => {
     const token = await here.app.login();
     const { body: me } = await here.app.call("GET", "/api/auth/me", { token });

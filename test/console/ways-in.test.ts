@@ -148,11 +148,13 @@ describeInBrowser("ways in", () => {
     await heading(door, "Reset your password");
     await door.getByLabel("Email", { exact: true }).fill(who.email);
     await door.getByRole("button", { name: "Send the link" }).click();
-    await door.getByText("a mail with a link is on its way", { exact: false }).waitFor();
+    // What is said in place of the form has the focus, so that it is read out.
+    const focused = door.locator(":focus");
+    await focused.getByText("a mail with a link is on its way", { exact: false }).waitFor();
     await door.goto(here.url + (await mailed(who.email, "/reset-password")));
     await door.getByLabel("Password", { exact: true }).fill(who.password);
     await door.getByRole("button", { name: "Set password" }).click();
-    await door.getByText("every session has ended", { exact: false }).waitFor();
+    await focused.getByText("every session has ended", { exact: false }).waitFor();
     await page.reload();
     await heading(page, "Sign in");
     await answerDoor(page, who);

@@ -19,9 +19,16 @@ export default function Code() {
   const email = search["email"] ?? "";
   const [code, setCode] = useState("");
   const [sent, setSent] = useState(0);
-  const verify = useCall(LoginService.method.verifyOtp, { transport: publicTransport });
+  const verify = useCall(LoginService.method.verifyOtp, {
+    transport: publicTransport,
+    onFailure: (failure) => failure.code === "unauthorized" && setCode(""),
+  });
   const send = useCall(LoginService.method.sendOtp, { transport: publicTransport });
-  const left = useCountdown(send.failure?.retryAfter ?? AGAIN_S, send.failure ?? sent);
+  // Where no mail was sent, there is none to wait for.
+  const left = useCountdown(
+    send.failure === undefined ? AGAIN_S : (send.failure.retryAfter ?? 0),
+    send.failure ?? sent,
+  );
   const { enter, entering } = useEnter();
   if (email === "")
     return (
@@ -32,8 +39,7 @@ export default function Code() {
 
   async function submit(typed: string): Promise<void> {
     const answer = await verify.run({ email, code: typed.replaceAll(/\s/gu, ""), orgName: search["org"] });
-    if (answer === undefined) setCode("");
-    else await enter(answer, search["next"]);
+    await enter(answer, search["next"]);
   }
 
   return (
@@ -78,7 +84,7 @@ export default function Code() {
           wide
           disabled={left > 0}
           busy={send.busy}
-          onClick={() => void send.run({ email }).then(() => setSent(sent + 1))}
+          onClick={() => void send.run({ email }).then((done) => done && setSent(sent + 1))}
         >
           {left > 0 ? `Send again in ${clock(left)}` : "Send again"}
         </Button>

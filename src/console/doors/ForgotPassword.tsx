@@ -5,7 +5,7 @@ import { publicTransport } from "../session/transport.ts";
 import { Button } from "../widgets/Button.tsx";
 import { Field, FormBody } from "../widgets/form/Field.tsx";
 import { useForm } from "../widgets/form/use-form.ts";
-import { FailureNotice, Notice } from "../widgets/Notice.tsx";
+import { Done, FailureNotice } from "../widgets/Notice.tsx";
 import { useCall } from "../widgets/use-call.ts";
 import { Door } from "./Door.tsx";
 
@@ -18,9 +18,7 @@ export default function ForgotPassword() {
   return (
     <Door title="Reset your password" foot={<Link to="/sign-in">Go to sign-in</Link>}>
       {sent ? (
-        <Notice kind="good">
-          If {form.values.email} has an account, a mail with a link is on its way. The link works once.
-        </Notice>
+        <Done>If {form.values.email} has an account, a mail with a link is on its way. The link works once.</Done>
       ) : (
         <FormBody
           form={form}

@@ -6,7 +6,7 @@ import { publicTransport } from "../session/transport.ts";
 import { Button } from "../widgets/Button.tsx";
 import { Field, FormBody } from "../widgets/form/Field.tsx";
 import { useForm } from "../widgets/form/use-form.ts";
-import { FailureNotice, Notice } from "../widgets/Notice.tsx";
+import { Done, FailureNotice } from "../widgets/Notice.tsx";
 import { useCall } from "../widgets/use-call.ts";
 import { Door } from "./Door.tsx";
 import { LinkIncomplete } from "./LinkIncomplete.tsx";
@@ -27,7 +27,7 @@ export default function ResetPassword() {
     >
       {done ? (
         <>
-          <Notice kind="good">Your password is set, and every session has ended.</Notice>
+          <Done>Your password is set, and every session has ended.</Done>
           <Link to="/sign-in">Go to sign-in</Link>
         </>
       ) : (

@@ -17,7 +17,10 @@ export default function SecondFactor() {
   const [recovery, setRecovery] = useState(false);
   const [code, setCode] = useState("");
   const [fault, setFault] = useState<string>();
-  const challenge = useCall(MfaService.method.challengeTotp, { transport: publicTransport });
+  const challenge = useCall(MfaService.method.challengeTotp, {
+    transport: publicTransport,
+    onFailure: (failure) => failure.code === "unauthorized" && setCode(""),
+  });
   const { enter, entering } = useEnter();
 
   if (pending === undefined && !entering)
@@ -31,8 +34,7 @@ export default function SecondFactor() {
     const value = typed.replaceAll(/\s/gu, "");
     if (value === "" || pending === undefined) return setFault("Enter a code.");
     const pair = await challenge.run({ mfaToken: pending.mfaToken, code: value, recovery });
-    if (pair !== undefined) await enter(pair, pending.next);
-    else setCode("");
+    await enter(pair, pending.next);
   }
 
   const label = recovery ? "Recovery code" : "Authenticator code";

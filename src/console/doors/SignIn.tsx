@@ -25,7 +25,16 @@ export default function SignIn() {
     email: search["email"] ?? "",
     password: "",
   });
-  const login = useCall(LoginService.method.login, { transport: publicTransport });
+  const login = useCall(LoginService.method.login, {
+    transport: publicTransport,
+    onFailure: ({ code }) => {
+      setRefused((before) => before + 1);
+      // Where the service did not judge it, the same password is sent again.
+      if (code !== "unauthorized") return;
+      form.set({ password: "" });
+      password.current?.focus();
+    },
+  });
   const { enter, entering } = useEnter();
   const password = useRef<HTMLInputElement>(null);
   const [refused, setRefused] = useState(0);
@@ -36,10 +45,7 @@ export default function SignIn() {
 
   async function submit(): Promise<void> {
     const answer = await login.run({ ...form.values, email: form.values.email?.trim() ?? "" });
-    if (answer !== undefined) return enter(answer, search["next"]);
-    form.set({ password: "" });
-    setRefused(refused + 1);
-    password.current?.focus();
+    await enter(answer, search["next"]);
   }
 
   const wrong = login.failure?.code === "unauthorized";

@@ -3,7 +3,7 @@ import { linkToken } from "../session/link-token.ts";
 import type { LinkToken } from "../session/link-token.ts";
 import { Button } from "../widgets/Button.tsx";
 import { Copy } from "../widgets/Copy.tsx";
-import { Notice } from "../widgets/Notice.tsx";
+import { Done } from "../widgets/Notice.tsx";
 import { Door } from "./Door.tsx";
 import { LinkIncomplete } from "./LinkIncomplete.tsx";
 
@@ -37,7 +37,7 @@ export default function StepUpLink() {
   return (
     <Door title={title} about={state === "ready" ? "Press the button to go on where you were asked." : undefined}>
       {state === "taken" ? (
-        <Notice kind="good">Done. Go back to the tab that asked; you can close this one.</Notice>
+        <Done>Done. Go back to the tab that asked; you can close this one.</Done>
       ) : state === "shown" ? (
         <>
           <p>No tab of this browser waits for it. Paste this code where you were asked:</p>

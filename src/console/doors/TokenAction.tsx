@@ -6,7 +6,7 @@ import type { EmptySchema } from "@bufbuild/protobuf/wkt";
 import { linkToken } from "../session/link-token.ts";
 import { publicTransport } from "../session/transport.ts";
 import { Button } from "../widgets/Button.tsx";
-import { FailureNotice, Notice } from "../widgets/Notice.tsx";
+import { Done, FailureNotice, Notice } from "../widgets/Notice.tsx";
 import { useCall } from "../widgets/use-call.ts";
 import { Door } from "./Door.tsx";
 import { LinkIncomplete } from "./LinkIncomplete.tsx";
@@ -30,7 +30,7 @@ export function TokenAction({ method, title, about, button, done, grave = false 
     <Door title={title} about={isDone ? undefined : about}>
       {isDone ? (
         <>
-          <Notice kind="good">{done}</Notice>
+          <Done>{done}</Done>
           <Link to="/sign-in">Go to sign-in</Link>
         </>
       ) : (

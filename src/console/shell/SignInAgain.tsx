@@ -62,7 +62,10 @@ function Form({ me, onDone }: { me: GetMeResponse; onDone: (done: true | undefin
   const [code, setCode] = useState("");
   const [mfaToken, setMfaToken] = useState<string>();
   const login = useCall(LoginService.method.login, { transport: publicTransport });
-  const challenge = useCall(MfaService.method.challengeTotp, { transport: publicTransport });
+  const challenge = useCall(MfaService.method.challengeTotp, {
+    transport: publicTransport,
+    onFailure: (refused) => refused.code === "unauthorized" && setCode(""),
+  });
 
   async function enter(admission: Admission): Promise<void> {
     try {
@@ -79,7 +82,6 @@ function Form({ me, onDone }: { me: GetMeResponse; onDone: (done: true | undefin
       const typed = code.replaceAll(/\s/gu, "");
       const pair = await challenge.run({ mfaToken, code: typed, recovery: !/^\d{6}$/u.test(typed) });
       if (pair !== undefined) await enter(pair);
-      else setCode("");
       return;
     }
     const answer = await login.run({ email: me.email ?? "", password, orgName: me.orgName ?? "" });

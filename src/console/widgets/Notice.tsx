@@ -28,6 +28,20 @@ export function Notice({ kind = "info", requestId, ref, children }: NoticeProps)
   );
 }
 
+/**
+ * Says that a form is done, in its place. The focus, which was in the form, moves to it, so that it is read out and the
+ * keyboard goes on from there.
+ */
+export function Done({ children }: { children: ReactNode }) {
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => place.current?.focus(), []);
+  return (
+    <div ref={place} tabIndex={-1} role="status">
+      <Notice kind="good">{children}</Notice>
+    </div>
+  );
+}
+
 /** Refusals for the number of calls or of wrong answers: the same call is refused until the wait is over. */
 const LIMITED: ReadonlySet<string> = new Set(["rate_limited", "too_many_attempts"]);
 

@@ -28,8 +28,9 @@ export function AddAccount({ deviceUuid, onClose }: { deviceUuid: string; onClos
       if (answer.accessToken === undefined) return;
       if ((await add.run({ deviceUuid, accessToken: answer.accessToken })) !== undefined) onClose();
     } catch (error) {
-      setFailure(failureOf(error));
-      if (mfaToken !== undefined) setCode("");
+      const failed = failureOf(error);
+      setFailure(failed);
+      if (failed.code === "unauthorized") setCode("");
     } finally {
       setBusy(false);
     }
