@@ -72,6 +72,19 @@ describe("cards", () => {
       expect(await add(body), JSON.stringify(body)).toMatchObject({ status: 400, body: { code: "raw_card_rejected" } });
   });
 
+  test.each([
+    ["numbers", Array.from({ length: 40_000 }, () => 3e300)],
+    ["runs of digits", `${"3".repeat(80)}a`.repeat(10_000)],
+    ["combining marks", `a${"\u0301\u0316".repeat(60_000)}`],
+    ["letters that become combining marks", `a${"\u0301\uFF9E".repeat(60_000)}`],
+  ])("a body of %s without a card number is read in less than a second of CPU", async (_name, note) => {
+    const body = { provider: "paypal", payment_method_token: "pm_x", note };
+    const before = process.cpuUsage();
+    const answer = await add(body);
+    expect(process.cpuUsage(before).user / 1_000).toBeLessThan(1_000);
+    expect(answer).toMatchObject({ status: 404, body: { code: "provider_unknown" } });
+  });
+
   test("a member of a card in both spellings returns 400 bad_request over REST and Connect", async () => {
     const card = { provider: "stripe", payment_method_token: "pm_x", paymentMethodToken: "pm_x" };
     expect(await add(card)).toMatchObject({ status: 400, body: { code: "bad_request" } });

@@ -1,3 +1,5 @@
+import { normalizeLong } from "../../../platform/normalize.ts";
+
 /** A value of JSON. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 
@@ -26,5 +28,5 @@ export function sameJson(a: Json | undefined, b: Json | undefined): boolean {
 
 /** A text as it is compared where case does not count. */
 export function foldText(text: string): string {
-  return text.normalize("NFC").toLowerCase();
+  return normalizeLong(text, "NFC").toLowerCase();
 }
