@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { decodeJwt } from "jose";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { auditOf, elevated, founder, invite, member, outcome } from "../support/people.ts";
+import { auditOf, elevated, founder, invite, member, outcome, tokenTo } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 import { callbackOf, sessionTokenOf, signIn, startRealm, subject } from "./support.ts";
 import type { Realm } from "./support.ts";
@@ -106,5 +106,24 @@ describe("a session by an identity that the provider has linked", () => {
       expect(await enter(token, id)).toBe("200");
     expect(await link("shared", await byMail(email))).toBe("204");
     expect(await enter(await byProvider("shared"), foreign)).toBe("200");
+  });
+
+  it("it gives a member of another organization too no second factor, which that one would ask for", async () => {
+    const { email } = await memberOfTwo("locked");
+    const provided = await byProvider("locked");
+    const enrol = (token: string) => post("/api/v1/me/mfa/factors", { factor_type: "totp" }, token);
+    expect(outcome(await enrol(provided))).toBe("403 step_up_required");
+    // Not by way of an organization of the thief's own either.
+    const way = await post("/api/organizations", { name: "A way to the factors" }, provided);
+    expect(outcome(await enrol(way.body.access_token))).toBe("403 step_up_required");
+    const { challenge_id } = (await post("/api/auth/step-up/challenge", { method: "magic_link" }, provided)).body;
+    const answer = { challenge_id, token: await tokenTo(realm.app, email) };
+    expect((await post("/api/auth/step-up/verify", answer, provided)).status).toBe(200);
+    expect((await enrol(provided)).status).toBe(201);
+    await byProvider("alone");
+    expect((await enrol(await byProvider("alone"))).status).toBe(201);
+    await memberOfTwo("linked");
+    expect(await link("linked", await byMail("linked@corp.test"))).toBe("204");
+    expect((await enrol(await byProvider("linked"))).status).toBe(201);
   });
 });

@@ -19,6 +19,11 @@ export const mfaErrors = defineErrors({
     "step_up_required",
     "A first factor needs a recent sign-in; sign in again or step up, and try again.",
   ],
+  ownProofRequired: [
+    403,
+    "step_up_required",
+    "You belong to other organizations too, for which the provider of this one does not vouch; step up, and try again.",
+  ],
   elsewhere: [403, "forbidden", "The person belongs to another organization too; only they can change their factors."],
   ownersOnly: [403, "forbidden", "The factors of an owner are removed by owners only."],
   tooManyAttempts: [429, "too_many_attempts", "Too many wrong answers; wait and try again."],

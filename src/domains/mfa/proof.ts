@@ -1,6 +1,7 @@
 import type { Caller } from "../../platform/caller.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
+import type { People } from "../people/index.ts";
 import type { Sessions } from "../sessions/index.ts";
 import { mfaErrors } from "./errors.ts";
 import { isRecent, personOf } from "./rules.ts";
@@ -10,12 +11,13 @@ import { hasActiveFactor } from "./store.ts";
 export interface ProofDeps {
   database: Database;
   clock: Clock;
+  people: { memberships: Pick<People["memberships"], "belongsElsewhere"> };
   sessions: Pick<Sessions, "proofs">;
   config: { elevatedMs: number };
 }
 
 /** The proofs that changing factors requires (decisions 4.1). Both checks need the person's row locked. */
-export function createRecentProof({ database, clock, sessions, config }: ProofDeps) {
+export function createRecentProof({ database, clock, people, sessions, config }: ProofDeps) {
   const recent = (at: Date | null): boolean => isRecent(at, clock.now(), config.elevatedMs);
 
   /**
@@ -29,17 +31,34 @@ export function createRecentProof({ database, clock, sessions, config }: ProofDe
   }
 
   /**
-   * The same, and for a first factor a sign-in or step-up of that age.
+   * Whether a sign-in proves who the person is to all their organizations, each of which will ask for the factor. One
+   * by a provider that the person has not linked themselves does to the provider's own alone.
+   */
+  async function provesEverywhere(tx: Tx, caller: Caller): Promise<boolean> {
+    const { userUuid, sessionId } = personOf(caller);
+    const amr = caller.claims?.["amr"];
+    const session = { uuid: sessionId, amr: Array.isArray(amr) ? (amr as string[]) : [] };
+    const provider = await sessions.proofs.providerOf(tx, session);
+    if (provider === undefined) return true;
+    return provider.orgUuid !== null && !(await people.memberships.belongsElsewhere(tx, provider.orgUuid, userUuid));
+  }
+
+  /**
+   * The same, and for a first factor a sign-in or step-up of that age; a step-up where the sign-in does not prove who
+   * the person is to all their organizations.
    * @throws {step_up_required} when there is none
    */
   async function demandToEnrol(tx: Tx, caller: Caller): Promise<void> {
     const { userUuid, sessionId } = personOf(caller);
     // In this order: whoever sees a factor, without a lock, also sees the proof that was stored with it.
     const isProtected = await hasActiveFactor(tx, userUuid);
-    const { secondFactor, any } = await sessions.proofs.last(tx, sessionId);
+    const { secondFactor, stepUp, any } = await sessions.proofs.last(tx, sessionId);
     if (isProtected) {
       if (!recent(secondFactor)) throw mfaErrors.proofRequired();
-    } else if (!recent(any)) throw mfaErrors.freshSignInRequired();
+      return;
+    }
+    if (!recent(any)) throw mfaErrors.freshSignInRequired();
+    if (!recent(stepUp) && !(await provesEverywhere(tx, caller))) throw mfaErrors.ownProofRequired();
   }
 
   /** A check before the request is read; the transaction that writes repeats it. */

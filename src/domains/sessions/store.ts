@@ -106,15 +106,18 @@ export async function markStepUp(tx: Tx, uuid: string, at: Date): Promise<Date |
 export interface LastProofs {
   /** By the second factor. */
   secondFactor: Date | null;
+  /** By a step-up of any kind, or the second factor. */
+  stepUp: Date | null;
   /** By a sign-in or a step-up of any kind. */
   any: Date | null;
 }
 
 /** The last proofs of a session. */
 export async function lastProofs(tx: Tx, uuid: string): Promise<LastProofs> {
-  const sql = `select second_factor_at as "secondFactor", greatest(auth_time, step_up_at, second_factor_at) as "any"
+  const sql = `select second_factor_at as "secondFactor", greatest(step_up_at, second_factor_at) as "stepUp",
+      greatest(auth_time, step_up_at, second_factor_at) as "any"
     from sessions where uuid = $1`;
-  return (await tx.query<LastProofs>(sql, [uuid]))[0] ?? { secondFactor: null, any: null };
+  return (await tx.query<LastProofs>(sql, [uuid]))[0] ?? { secondFactor: null, stepUp: null, any: null };
 }
 
 /**
