@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { Answer, TestApp } from "../support/app.ts";
+import { codeAt, wrongCode } from "../mfa/support.ts";
 import { auditOf, founder, outcome, password } from "../support/people.ts";
 import { runSql } from "../support/postgres.ts";
 import { signIn } from "../sessions/support.ts";
@@ -17,6 +18,11 @@ afterAll(async () => {
 });
 
 const minute = 60_000;
+
+interface Factor {
+  id: number;
+  secret: string;
+}
 
 /** Somebody signed in, and the ways their password is asked for. */
 async function somebody() {
@@ -90,4 +96,32 @@ it("parallel guesses cannot exceed the count, and a right one during the lockout
   expect(outcome(await change(password))).toBe("429 too_many_attempts");
   app.clock.advance(5 * minute);
   expect((await answer(password)).status).toBe(200);
+});
+
+it("a password resets no count of wrong codes: from the hundredth on each one locks, until a right one", async () => {
+  const { answer, token } = await somebody();
+  const post = (path: string, body: object) => app.call("POST", path, { token, body });
+  const { id, secret } = (await post("/api/v1/me/mfa/factors", { factor_type: "totp" })).body.data as Factor;
+  await post(`/api/v1/me/mfa/factors/${id}/verify`, { code: codeAt(secret, app.clock.now()) });
+  let challenge_id = "";
+  const begin = async () => {
+    challenge_id = (await post("/api/auth/step-up/challenge", { method: "totp" })).body.challenge_id as string;
+  };
+  const guess = async (code = wrongCode(secret, app.clock.now())) =>
+    outcome(await post("/api/auth/step-up/verify", { challenge_id, code }));
+  await begin();
+  for (let round = 0; round < 25; round++) {
+    for (let at = 0; at < 4; at++) expect(await guess()).toBe("400 invalid_code");
+    if (round < 24) expect((await answer(password)).status).toBe(200);
+  }
+  expect(await guess()).toBe("429 too_many_attempts");
+  app.clock.advance(5 * minute);
+  await begin();
+  expect([await guess(), await guess()]).toEqual(["400 invalid_code", "429 too_many_attempts"]);
+  app.clock.advance(5 * minute);
+  expect((await answer(password)).status).toBe(200);
+  await begin();
+  expect(await guess(codeAt(secret, app.clock.now()))).toBe("200");
+  await begin();
+  expect([await guess(), await guess()]).toEqual(["400 invalid_code", "400 invalid_code"]);
 });

@@ -3,12 +3,13 @@ import type { Budget, Count } from "./rules.ts";
 
 /** A person's count, row locked until the transaction ends: attempts on one budget run one after another. */
 export async function lockCount(tx: Tx, userUuid: string, budget: Budget): Promise<Count> {
-  const [row] = await tx.query<{ failures: number; blocked_until: Date | null }>(
+  const [row] = await tx.query<Count>(
     `insert into mfa_failures (user_uuid, budget) values ($1, $2)
-     on conflict (user_uuid, budget) do update set failures = mfa_failures.failures returning failures, blocked_until`,
+     on conflict (user_uuid, budget) do update set failures = mfa_failures.failures
+     returning failures, wrong_codes as "wrongCodes", blocked_until as "blockedUntil"`,
     [userUuid, budget],
   );
-  return { failures: row?.failures ?? 0, blockedUntil: row?.blocked_until ?? null };
+  return row ?? { failures: 0, wrongCodes: 0, blockedUntil: null };
 }
 
 /** The end of a person's lockout; null without one. */
@@ -22,12 +23,9 @@ export async function writeCount(
   tx: Tx,
   userUuid: string,
   budget: Budget,
-  { failures, blockedUntil }: Count,
+  { failures, wrongCodes, blockedUntil }: Count,
 ): Promise<void> {
-  await tx.query("update mfa_failures set failures = $3, blocked_until = $4 where user_uuid = $1 and budget = $2", [
-    userUuid,
-    budget,
-    failures,
-    blockedUntil,
-  ]);
+  const sql = `update mfa_failures set failures = $3, wrong_codes = $4, blocked_until = $5
+    where user_uuid = $1 and budget = $2`;
+  await tx.query(sql, [userUuid, budget, failures, wrongCodes, blockedUntil]);
 }

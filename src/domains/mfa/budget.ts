@@ -4,16 +4,16 @@ import type { ServiceError } from "../../platform/errors.ts";
 import { lockCount, readBlock, writeCount } from "./budget-store.ts";
 import { mfaErrors } from "./errors.ts";
 import { afterSecondFactorFailure, afterStepUpFailure } from "./rules.ts";
-import type { Budget } from "./rules.ts";
+import type { Budget, Count } from "./rules.ts";
 
 /** One attempt on a budget. Its row is locked until the transaction ends. */
 export interface Attempt {
   /** The lockout error, if any: the attempt must not be checked then. */
   refusal: ServiceError | undefined;
-  /** Counts a failure; the transaction must then commit. */
-  failed(): Promise<void>;
-  /** Resets the count to 0. */
-  passed(): Promise<void>;
+  /** Counts a failure, of a code of the second factor or another one; the transaction must then commit. */
+  failed(by?: "code"): Promise<void>;
+  /** Resets the count to 0; that of wrong codes only by a right one. */
+  passed(by?: "code"): Promise<void>;
 }
 
 /**
@@ -30,15 +30,18 @@ export function createBudgets({ clock, config }: { clock: Clock; config: { stepU
   return {
     /** Begins an attempt. */
     async begin(tx: Tx, userUuid: string, budget: Budget): Promise<Attempt> {
-      const { failures, blockedUntil } = await lockCount(tx, userUuid, budget);
-      const after = () =>
+      const count = await lockCount(tx, userUuid, budget);
+      const after = (by?: "code"): Count =>
         budget === "step_up"
-          ? afterStepUpFailure(failures, clock.now(), config.stepUpLockMs)
-          : afterSecondFactorFailure(failures, clock.now());
+          ? afterStepUpFailure(count, by === "code", clock.now(), config.stepUpLockMs)
+          : afterSecondFactorFailure(count, clock.now());
       return {
-        refusal: refusalOf(blockedUntil),
-        failed: () => writeCount(tx, userUuid, budget, after()),
-        passed: () => writeCount(tx, userUuid, budget, { failures: 0, blockedUntil: null }),
+        refusal: refusalOf(count.blockedUntil),
+        failed: (by) => writeCount(tx, userUuid, budget, after(by)),
+        passed(by) {
+          const wrongCodes = by === "code" ? 0 : count.wrongCodes;
+          return writeCount(tx, userUuid, budget, { failures: 0, wrongCodes, blockedUntil: null });
+        },
       };
     },
 

@@ -7,6 +7,8 @@ export type Budget = "second_factor" | "step_up";
 /** Consecutive failures, and the end of the lockout. */
 export interface Count {
   failures: number;
+  /** Wrong codes of the second factor at step-up since the last right one. */
+  wrongCodes: number;
   blockedUntil: Date | null;
 }
 
@@ -20,26 +22,32 @@ export const FAILURES_PER_TOKEN = 5;
 export const CODES_PER_GENERATION = 10;
 
 const STEP_UP_FAILURES = 5;
+/** Wrong codes at step-up that are not told apart from other failures. */
+const FREE_CODES = 100;
 const FREE_FAILURES = 10;
 const SHORTEST_LOCK_MS = 2_000;
 const LONGEST_LOCK_MS = 300_000;
 
-/** Step-up: the fifth consecutive failure locks for `lockMs`, after which the count starts at 0. */
-export function afterStepUpFailure(failures: number, now: number, lockMs: number): Count {
-  const count = failures + 1;
-  return count >= STEP_UP_FAILURES
-    ? { failures: 0, blockedUntil: new Date(now + lockMs) }
-    : { failures: count, blockedUntil: null };
+/**
+ * Step-up: the fifth consecutive failure locks for `lockMs`, after which the count starts at 0. Proofs by password or
+ * mail reset it too, so that whoever can give them could guess codes without end: from the hundredth wrong code on,
+ * each one locks until there was a right one.
+ */
+export function afterStepUpFailure(before: Count, isCode: boolean, now: number, lockMs: number): Count {
+  const [count, codes] = [before.failures + 1, before.wrongCodes + (isCode ? 1 : 0)];
+  return count >= STEP_UP_FAILURES || (isCode && codes >= FREE_CODES)
+    ? { failures: 0, wrongCodes: codes, blockedUntil: new Date(now + lockMs) }
+    : { failures: count, wrongCodes: codes, blockedUntil: null };
 }
 
 /**
  * Second factor: from the tenth consecutive failure on, a lockout of 2 s that doubles with each one, up to 5 minutes.
  */
-export function afterSecondFactorFailure(failures: number, now: number): Count {
+export function afterSecondFactorFailure({ failures, wrongCodes }: Count, now: number): Count {
   const count = failures + 1;
-  if (count < FREE_FAILURES) return { failures: count, blockedUntil: null };
+  if (count < FREE_FAILURES) return { failures: count, wrongCodes, blockedUntil: null };
   const lockoutMs = Math.min(SHORTEST_LOCK_MS * 2 ** Math.min(count - FREE_FAILURES, 30), LONGEST_LOCK_MS);
-  return { failures: count, blockedUntil: new Date(now + lockoutMs) };
+  return { failures: count, wrongCodes, blockedUntil: new Date(now + lockoutMs) };
 }
 
 /** Whether a proof of the second factor is recent enough to change factors. Times in milliseconds. */

@@ -109,12 +109,13 @@ export function createAttempt({ clock, events, sessions, mfa, config }: StepUpDe
     const now = dateOf(clock);
     if (challenge.consumedAt !== null) return refuse(stepUpErrors.gone(), method);
     if (challenge.expiresAt <= now) return refuse(stepUpErrors.expired(), method);
+    const by = method === "totp" ? "code" : undefined;
     if (!(await isRight(tx, standing, challenge, answer, password))) {
-      await count.failed();
+      await count.failed(by);
       return refuse(stepUpErrors.invalidCode(), method);
     }
     if (!(await consumeChallenge(tx, answer.challengeId, now))) throw stepUpErrors.gone();
-    await count.passed();
+    await count.passed(by);
     return elevate(tx, context, standing, method, answer);
   };
 }
