@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import { NODE_COMPILE_CACHE } from "../support/program.ts";
 import { runCommand } from "./run-command.ts";
 
@@ -12,6 +12,7 @@ const empty = join(folder, "empty.ndjson");
 const keys = join(folder, "jwks.json");
 writeFileSync(empty, "");
 writeFileSync(keys, '{"keys":[]}');
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 it.each([
   ["an export that does not exist", "/none.ndjson", keys, "The file /none.ndjson does not exist."],

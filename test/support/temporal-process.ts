@@ -1,11 +1,16 @@
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { findTemporalProgram } from "../../src/app/dev/temporal-program.ts";
 import { freePort } from "./postgres.ts";
+
+/**
+ * Home of the servers, so that they read no settings of a person. All share it, because a run that is killed removes
+ * nothing: the program keeps in it when it last asked for a newer version.
+ */
+const HOME = join(import.meta.dirname, "../../node_modules/.cache/temporal-home");
 
 /** A Temporal development server for tests, starting. */
 export interface TestTemporal {
@@ -22,9 +27,8 @@ export async function startTemporal(settings: readonly string[] = []): Promise<T
   const given = process.env["TEST_TEMPORAL_ADDRESS"];
   if (given !== undefined && settings.length === 0) return { address: given, stop: () => Promise.resolve() };
   const port = await freePort();
-  const home = await mkdtemp(join(tmpdir(), "atrium-temporal-"));
   const giveUp = new AbortController();
-  const started = start(port, home, settings, giveUp.signal);
+  const started = start(port, settings, giveUp.signal);
   started.catch((error: unknown) => {
     if (!giveUp.signal.aborted) console.error("Temporal for the tests did not start:", error);
   });
@@ -34,7 +38,6 @@ export async function startTemporal(settings: readonly string[] = []): Promise<T
       giveUp.abort();
       const server = await started.catch(() => undefined);
       if (server !== undefined) await end(server);
-      await rm(home, { recursive: true, force: true });
     },
   };
 }
@@ -48,18 +51,14 @@ async function end(server: ChildProcess): Promise<void> {
   clearTimeout(timer);
 }
 
-async function start(
-  port: number,
-  home: string,
-  settings: readonly string[],
-  signal: AbortSignal,
-): Promise<ChildProcess> {
+async function start(port: number, settings: readonly string[], signal: AbortSignal): Promise<ChildProcess> {
   const program = await findTemporalProgram({
     path: process.env["PATH"],
     cacheHome: process.env["XDG_CACHE_HOME"],
     log: (line) => console.log(`atrium: ${line}`),
     signal,
   });
+  await mkdir(HOME, { recursive: true });
   signal.throwIfAborted();
   const args = [
     "server",
@@ -73,5 +72,10 @@ async function start(
     "error",
     ...settings.flatMap((setting) => ["--dynamic-config-value", setting]),
   ];
-  return spawn(program, args, { stdio: "ignore", env: { HOME: home } });
+  const server = spawn(program, args, { stdio: "ignore", env: { HOME } });
+  // A run that a signal ends does not come to `stop`, and would leave the server.
+  const kill = (): void => void server.kill("SIGKILL");
+  process.once("exit", kill);
+  server.once("exit", () => process.off("exit", kill));
+  return server;
 }
