@@ -57,7 +57,7 @@ export function startServers(config: Config, context: ServerContext): Servers {
     const url = config.database.url ?? config.database.migrationUrl;
     if (url !== undefined || folder === undefined)
       return { url: url ?? "", migrationUrl: config.database.migrationUrl ?? url ?? "" };
-    const postgres = await startPostgres({ folder, log: say, onFatal, onSpawn: spawnedPostgres.resolve });
+    const postgres = await startPostgres({ folder, log: say, onFatal, onSpawn: spawnedPostgres.resolve, signal });
     own.postgres = postgres;
     say(`PostgreSQL is running on 127.0.0.1:${postgres.port}`);
     return { url: postgres.url, migrationUrl: postgres.url };

@@ -1,4 +1,4 @@
-import { renameSync } from "node:fs";
+import { existsSync, readdirSync, renameSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -169,6 +169,13 @@ test.each([/development profile/, /PostgreSQL is running on/, /Migrated the data
     expect(run.output()).not.toMatch(/"level":/);
   },
 );
+
+test("a signal while the cluster is created ends that, and stops the program cleanly", async () => {
+  const run = start();
+  await expect.poll(() => existsSync(join(folder.path, "postgres.new")), { interval: 5, timeout: 60_000 }).toBe(true);
+  await stop(run, "SIGINT");
+  expect(readdirSync(folder.path).filter((name) => /^postgres(?:\.new|\..*pw)?$/u.test(name))).toEqual([]);
+});
 
 test("a repeated signal within a second changes nothing, and a later one exits at once", async () => {
   const run = start();

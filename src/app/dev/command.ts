@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import type { Account } from "./account.ts";
 import { signalProcess } from "./processes.ts";
 
 /** How to run a command. */
@@ -8,16 +9,21 @@ export interface CommandOptions {
   env: Record<string, string> | "inherit";
   /** Additional variables. */
   more?: Record<string, string>;
+  /** Another account to run it under; root only. */
+  account?: Account | undefined;
   /** Ends the command and its children when it fires. */
   signal?: AbortSignal | undefined;
 }
 
-/** Runs a command to its end. `error` is undefined on success, else the reason in one line. */
+/**
+ * Runs a command to its end. `error` is undefined on success, else the reason in one line; `said` is the end of its
+ * standard error.
+ */
 export function runCommand(
   command: string,
   args: string[],
   options: CommandOptions,
-): Promise<{ error: string | undefined }> {
+): Promise<{ error: string | undefined; said: string }> {
   return new Promise((resolve) => {
     // In its own process group, so that its children can be ended with it. Without `env`, a child inherits ours.
     const env = options.env === "inherit" ? undefined : options.env;
@@ -30,6 +36,7 @@ export function runCommand(
       env: env && { ...env, ...options.more },
       detached: true,
       stdio: ["ignore", "ignore", "pipe"],
+      ...options.account,
     });
     const kill = () => {
       if (child.pid !== undefined) signalProcess(-child.pid, "SIGTERM");
@@ -42,7 +49,7 @@ export function runCommand(
     });
     const finish = (error: string | undefined) => {
       options.signal?.removeEventListener("abort", kill);
-      resolve({ error });
+      resolve({ error, said: tail.trim() });
     };
     child.once("error", (error) => finish(error.message));
     child.once("close", (code, signal) =>

@@ -1,4 +1,3 @@
-import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -6,6 +5,7 @@ import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { accountFor, runAs } from "./account.ts";
 import type { RunAs } from "./account.ts";
+import { runCommand } from "./command.ts";
 import { loadOrCreatePassword } from "./data-folder.ts";
 import { rememberedPort } from "./ports.ts";
 import { endProcess, listProcesses, signalProcess } from "./processes.ts";
@@ -25,6 +25,8 @@ export interface PostgresOptions {
   onFatal(error: StartError): void;
   /** Called when the server's process exists: from then on, work that blocks this process does not delay it. */
   onSpawn?: () => void;
+  /** Aborts the creation of the cluster. */
+  signal?: AbortSignal | undefined;
   /** Additional server settings: `{ fsync: "off" }` for tests. */
   settings?: Readonly<Record<string, string>>;
 }
@@ -54,7 +56,7 @@ const READY_MS = 60_000;
  * @throws StartError when it cannot be started.
  */
 export async function startPostgres(options: PostgresOptions): Promise<EmbeddedPostgres> {
-  const { folder } = options;
+  const { folder, signal } = options;
   const native = nativeFolder();
   const data = join(folder, "postgres");
   const logFile = join(folder, "postgres.log");
@@ -63,7 +65,7 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
   const run = runAs(data, [join(native, "bin", "postgres"), folder]);
   if (!existsSync(data)) {
     options.log("Creating the database cluster (once)");
-    createCluster({ folder, native, password, run, sync: options.settings?.["fsync"] !== "off" });
+    await createCluster({ folder, native, password, run, signal, sync: options.settings?.["fsync"] !== "off" });
   }
   const port = await rememberedPort(folder, "postgres");
   const { command, args } = run.wrap(join(native, "bin", "postgres"), [
@@ -140,20 +142,25 @@ export function embeddedUrl(port: number, password: string, database: string = D
   return `postgres://${USER}:${password}@127.0.0.1:${port}/${database}`;
 }
 
-/** Runs initdb in a temporary folder and renames it: a crash in between leaves no incomplete cluster. */
-function createCluster({
+/**
+ * Runs initdb in a temporary folder and renames it: a crash in between leaves no incomplete cluster. It runs in a
+ * process group of its own: Ctrl-C in a terminal would end it before this process knows that it has to stop.
+ */
+async function createCluster({
   folder,
   native,
   password,
   run,
+  signal,
   sync,
 }: {
   folder: string;
   native: string;
   password: string;
   run: RunAs;
+  signal: AbortSignal | undefined;
   sync: boolean;
-}): void {
+}): Promise<void> {
   const fresh = join(folder, "postgres.new");
   const passwordFile = join(folder, `postgres.${randomBytes(6).toString("hex")}.pw`);
   rmSync(fresh, { recursive: true, force: true });
@@ -175,11 +182,10 @@ function createCluster({
       "--no-instructions",
       ...(sync ? [] : ["--no-sync"]),
     ]);
-    const made = spawnSync(command, args, { cwd: "/", env: ENVIRONMENT, encoding: "utf8", ...run.account });
-    if (made.status !== 0)
-      throw new StartError(
-        `initdb could not create the cluster in ${fresh}: ${made.error?.message ?? made.stderr.trim()}`,
-      );
+    const made = await runCommand(command, args, { cwd: "/", env: ENVIRONMENT, account: run.account, signal });
+    signal?.throwIfAborted();
+    if (made.error !== undefined)
+      throw new StartError(`initdb could not create the cluster in ${fresh}: ${made.said || made.error}`);
   } catch (error) {
     rmSync(fresh, { recursive: true, force: true });
     throw error;
