@@ -19,6 +19,8 @@ test("pages to return to lie below the public URL, with its path, or at an allow
       "https://id.example.com/other",
       "https://id.example.com/atrium-other",
       "https://id.example.com/atrium/../other",
+      "https://app.example.com:8443/paid",
+      "http://localhost:8080/atrium",
     ])
       expect(await statuses(url), url).toEqual([400, 400]);
     const allowed = [

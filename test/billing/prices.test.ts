@@ -167,6 +167,13 @@ describe("a preview", () => {
     ] as const)
       expect(await preview(body)).toMatchObject({ status, body: { code } });
   });
+
+  test("the highest total, tax included, is 99,999,999", async () => {
+    const taxed = async (unit_amount_cents: number) =>
+      preview({ price_id: (await create({ unit_amount_cents, tax_percent: 10 })).body.price_id });
+    expect(await taxed(90_909_090)).toMatchObject({ status: 200, body: { total_cents: 99_999_999 } });
+    expect(await taxed(90_909_091)).toMatchObject({ status: 400, body: { code: "validation_error" } });
+  });
 });
 
 describe("amounts", () => {

@@ -177,3 +177,35 @@ test.skipIf(python === undefined)("PyJWT verifies a quote with the organization'
   });
   expect(JSON.parse(printed)).toMatchObject({ quote_id, org: buyer.org, seats: 2, total_cents: 2_154 });
 });
+
+test("the region of a quote is that of the client's address alone", async () => {
+  const proxied = await startApp({
+    databaseUrl: app.databaseUrl,
+    clock: app.clock,
+    env: { SERVICE_TRUSTED_PROXIES: "127.0.0.1" },
+  });
+  try {
+    const body = { product: "seats", interval: "month", currency: "usd", unit_amount_cents: 1_000 };
+    const regions = [
+      { region: "US", currency: "usd", unit_amount_cents: 1_100 },
+      { region: "DE", currency: "eur", unit_amount_cents: 900 },
+    ];
+    const made = await app.call("POST", "/api/admin/pricing/prices", { token: admin, body: { ...body, regions } });
+    const wish = { price_id: made.body.price_id, region: "DE", country: "DE", ip_address: "5.9.0.1" };
+    const from = async (address: string) => {
+      const headers = { "x-forwarded-for": address };
+      const { body: quoted } = await proxied.call("POST", "/api/pricing/quote", {
+        token: buyer.token,
+        headers,
+        body: wish,
+      });
+      return [quoted.region, quoted.currency, quoted.total_cents];
+    };
+    expect(await from("8.8.8.8")).toEqual(["US", "usd", 1_100]);
+    expect(await from("5.9.0.1")).toEqual(["DE", "eur", 900]);
+    expect(await from("127.0.0.1")).toEqual(["default", "usd", 1_000]);
+    expect((await quote(wish)).body.region).toBe("default");
+  } finally {
+    await proxied.close();
+  }
+});
