@@ -114,9 +114,9 @@ export async function checkedOut(
 }
 
 /** Sends an event as Stripe does; `header` replaces the signature. */
-export async function stripeEvent(app: TestApp, event: object, header?: string): Promise<Answer> {
+export async function stripeEvent(app: TestApp, event: object, header?: string, offsetSeconds = 0): Promise<Answer> {
   const payload = JSON.stringify(event);
-  const timestamp = Math.floor(app.clock.now() / 1000);
+  const timestamp = Math.floor(app.clock.now() / 1000) + offsetSeconds;
   const signed = Stripe.webhooks.generateTestHeaderString({ payload, secret: SECRET, timestamp });
   return send(app, "stripe", payload, { "stripe-signature": header ?? signed });
 }
