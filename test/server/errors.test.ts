@@ -6,6 +6,33 @@ import { BadRequestSchema, ErrorInfoSchema } from "../../gen/google/rpc/error_de
 import { as, start } from "./support.ts";
 import type { Running } from "./support.ts";
 
+/** Codes of Connect and gRPC by status and code of the contract (decisions 15.3). */
+const CODES: Readonly<Record<string, string>> = {
+  "400 invalid_state": "InvalidArgument",
+  "401 unauthorized": "Unauthenticated",
+  "403 step_up_required": "PermissionDenied",
+  "404 app_not_found": "NotFound",
+  "405 method_not_allowed": "InvalidArgument",
+  "406 not_acceptable": "InvalidArgument",
+  "409 slug_taken": "AlreadyExists",
+  "409 already_installed": "AlreadyExists",
+  "409 grant_exists": "AlreadyExists",
+  "409 variable_exists": "AlreadyExists",
+  "409 version_conflict": "Aborted",
+  "409 last_owner": "FailedPrecondition",
+  "410 challenge_gone": "FailedPrecondition",
+  "413 payload_too_large": "ResourceExhausted",
+  "415 unsupported_media_type": "InvalidArgument",
+  "422 unprocessable": "FailedPrecondition",
+  "423 vault_sealed": "FailedPrecondition",
+  "429 too_many_attempts": "ResourceExhausted",
+  "500 internal_error": "Internal",
+  "501 unimplemented": "Unimplemented",
+  "502 provider_error": "Unavailable",
+  "503 provider_not_configured": "Unavailable",
+  "504 deadline_exceeded": "DeadlineExceeded",
+};
+
 let server: Running;
 const logged: Record<string, unknown>[] = [];
 beforeAll(async () => {
@@ -141,6 +168,21 @@ describe.each(protocols)("Over %s", (protocol) => {
       "INTERNAL",
       false,
     ]);
+  });
+
+  test("every status has the code of decisions 15.3, and its own code in ErrorInfo", async () => {
+    const client = server.client(protocol);
+    const found = await Promise.all(
+      Object.keys(CODES).map(async (how) => {
+        const error = await failure(client.fail!({ how }));
+        expect(info(error), how).toMatchObject({
+          reason: how.slice(4).toUpperCase(),
+          metadata: { http_status: how.slice(0, 3) },
+        });
+        return [how, Code[error.code]];
+      }),
+    );
+    expect(Object.fromEntries(found)).toEqual(CODES);
   });
 
   test("a deadline ends a call whose handler ignores the signal", async () => {

@@ -5,7 +5,7 @@ import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } f
 import type { HandlerContext } from "@connectrpc/connect";
 import { caller, requestInfo } from "../../src/platform/caller.ts";
 import type { Caller } from "../../src/platform/caller.ts";
-import { errors, ServiceError } from "../../src/platform/errors.ts";
+import { errorRow, errors, ServiceError } from "../../src/platform/errors.ts";
 import { silentLog } from "../../src/platform/log.ts";
 import { createMetrics } from "../../src/platform/metrics.ts";
 import { registration } from "../../src/platform/rpc.ts";
@@ -82,6 +82,12 @@ const failures: Record<string, () => Error> = {
   limited: () => errors.rateLimited({ retryAfter: 2.1 }),
 };
 
+/** The error that a text such as `423 vault_sealed` names. */
+function stated(how: string): Error | undefined {
+  const [, status, code] = /^(\d{3}) (\w+)$/u.exec(how) ?? [];
+  return code === undefined ? undefined : new ServiceError(errorRow(Number(status), code, "It failed."));
+}
+
 const waiting: (() => void)[] = [];
 
 /** Calls of `fail` with `how: "held"`, which end when a test releases them, whatever their signal says. */
@@ -104,7 +110,7 @@ const implementation = {
   scimUser: me,
   async fail(request: Names) {
     if (request.how === "held") await heldCalls.wait();
-    const failure = failures[request.how]?.();
+    const failure = failures[request.how]?.() ?? stated(request.how);
     if (failure !== undefined) throw failure;
     return {};
   },
