@@ -46,3 +46,21 @@ it("an app's administrators leave half of the webhooks to the organization, unde
   expect(outcome(await register(employee, ofApp))).toBe("201");
   expect(outcome(await register(employee, ofApp))).toBe("409 conflict");
 });
+
+it("an app's webhook hears events of apps and installs alone, whether it is registered or changed", async () => {
+  const owner = await founder(app);
+  const { appId } = await publishApp(app, owner.token);
+  const ofApp = { scope: "app", app_id: appId };
+  const faults = async (events: string[]) => {
+    const { webhook_id } = done(await register(owner, ofApp));
+    const path = `/api/v2/webhooks/${webhook_id}`;
+    const answers = [
+      await register(owner, { ...ofApp, events }),
+      await app.call("PATCH", path, { token: owner.token, body: { events } }),
+    ];
+    return answers.map(({ status, body }) => (status === 400 ? `400 ${body.code} ${body.errors[0].field}` : status));
+  };
+  expect(await faults(["app.archived", "install.active"])).toEqual([201, 200]);
+  for (const event of ["user.created", "session.revoked", "webhook.disabled"])
+    expect(await faults(["*", event]), event).toEqual(Array<string>(2).fill("400 validation_error events"));
+});

@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bodyOf } from "../../src/domains/event-catalogue/index.ts";
 import { nextWait } from "../../src/domains/webhooks/rules.ts";
@@ -7,7 +8,7 @@ import { founder, outcome } from "../support/people.ts";
 import { runSql } from "../support/postgres.ts";
 import { temporalServer } from "../support/temporal.ts";
 import { startReceiver } from "./receiver.ts";
-import type { Receiver } from "./receiver.ts";
+import type { Received, Receiver } from "./receiver.ts";
 
 const [MINUTE, DAY] = [60_000, 86_400_000];
 let app: TestApp;
@@ -174,8 +175,45 @@ it("a delivery can be repeated for 30 days", async () => {
   app.clock.advance(30 * DAY - MINUTE);
   expect((await app.call("POST", `${hook.path}/deliveries/${id}/redeliver`, { token })).status).toBe(202);
   await hook.attempted(id, 2);
+  // The id is the event's, the timestamp the attempt's.
+  const [first, second] = hook.receiver.got.map(({ headers }) => headers);
+  expect(second?.["webhook-id"]).toBe(first?.["webhook-id"]);
+  const seconds = Math.floor(app.clock.now() / 1_000);
+  expect(second).toMatchObject({ "webhook-timestamp": String(seconds) });
+  expect(second?.["service-signature"]).toMatch(new RegExp(`^t=${seconds},v1=`, "u"));
   app.clock.advance(2 * MINUTE);
   expect(outcome(await app.call("POST", `${hook.path}/deliveries/${id}/redeliver`, { token }))).toBe("404 not_found");
+});
+
+it("a replaced secret signs for 24 hours beside the present one, and a second rotation drops the older", async () => {
+  const hook = await listener({ status: 200 });
+  const rotate = async (): Promise<string> => {
+    const path = hook.path.replace("/v2/", "/");
+    return (await app.call("POST", `${path}/rotate-secret`, { token })).body.new_secret as string;
+  };
+  /** Which secrets sign a delivery now, in the order of its signatures. */
+  const signing = async (secrets: readonly string[]): Promise<number[]> => {
+    await hook.attempted(await hook.test());
+    const { headers, body } = hook.receiver.got.at(-1) as Received;
+    const [id, time] = [String(headers["webhook-id"]), String(headers["webhook-timestamp"])];
+    const signatures = secrets.map((secret) => {
+      const key = Buffer.from(secret.replace("whsec_", ""), "base64");
+      return `v1,${createHmac("sha256", key).update(`${id}.${time}.${body}`).digest("base64")}`;
+    });
+    return String(headers["webhook-signature"])
+      .split(" ")
+      .map((signature) => signatures.indexOf(signature));
+  };
+  const secrets = [await rotate()];
+  app.clock.advance(DAY);
+  expect(await signing(secrets)).toEqual([0]);
+  secrets.push(await rotate());
+  app.clock.advance(DAY - 1);
+  expect(await signing(secrets)).toEqual([1, 0]);
+  secrets.push(await rotate());
+  expect(await signing(secrets)).toEqual([2, 1]);
+  app.clock.advance(DAY);
+  expect(await signing(secrets)).toEqual([2]);
 });
 
 it("a body has at most 20,000 bytes: its longest texts are truncated, and ids remain", () => {
@@ -186,4 +224,13 @@ it("a body has at most 20,000 bytes: its longest texts are truncated, and ids re
   expect([event.id, event.data.install_id, event.data.more.notes[1]]).toEqual(["evt_1", "i", "kept"]);
   expect(event.data.name.isWellFormed() && event.data.more.notes.every((note) => note.isWellFormed())).toBe(true);
   expect(data.name).toHaveLength(50_000);
+});
+
+it.each([301, 307])("a redirect with %i fails an attempt, and is not followed", async (status) => {
+  const target = await startReceiver();
+  receivers.push(target);
+  const hook = await listener({ status, headers: { location: target.url } });
+  const row = await hook.attempted(await hook.test());
+  expect(row).toMatchObject({ status: "pending", attempts: [{ status_code: status }] });
+  expect(target.got).toEqual([]);
 });
