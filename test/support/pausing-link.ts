@@ -1,5 +1,6 @@
 import { connect, createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
+import { holding } from "./holding.ts";
 import { joinSockets } from "./join-sockets.ts";
 
 /** A TCP proxy to PostgreSQL that holds a transaction back before one of its statements. */
@@ -104,4 +105,27 @@ export async function pausingLink(databaseUrl: string): Promise<PausingLink> {
       await closed;
     },
   };
+}
+
+/**
+ * Answers of two requests: the second is sent while the first is held back before a statement, until the second waits
+ * for a lock or has its answer. `databaseUrl` is that behind the link.
+ */
+export async function overtake<A, B>(
+  link: Pick<PausingLink, "pauseBefore">,
+  databaseUrl: string,
+  statement: string,
+  first: () => Promise<A>,
+  second: () => Promise<B>,
+): Promise<[A, B]> {
+  const { paused, resume } = link.pauseBefore(statement);
+  const watch = await holding(databaseUrl);
+  const one = first();
+  await paused;
+  const other = second();
+  await Promise.race([other, watch.waitedFor()]);
+  resume();
+  const answers = await Promise.all([one, other]);
+  await watch.commit();
+  return answers;
 }

@@ -73,7 +73,8 @@ export async function endTogether(tx: Tx, update: string, params: readonly unkno
 /**
  * Frees a session from its source when that, or one it was derived from in turn, is among the sessions `ofSources`
  * names, which end while this one is spared: it would end with it. `ofSources` is over `o`, which has `uuid` and
- * `user_uuid`, and has its parameters from `$2` on.
+ * `user_uuid`, and has its parameters from `$2` on. Reauthorizes the caller first, whose membership must be locked
+ * before a session.
  */
 export async function detach(tx: Tx, spared: string, ofSources: string, params: readonly unknown[]): Promise<void> {
   const columns = "o.uuid, o.user_uuid, o.source_uuid";
@@ -83,6 +84,7 @@ export async function detach(tx: Tx, spared: string, ofSources: string, params: 
     )
     update sessions set source_uuid = null, idle_until = null
     where uuid = $1 and exists (select from line o where ${ofSources})`;
+  await tx.reauthorize();
   await tx.query(sql, [spared, ...params]);
 }
 

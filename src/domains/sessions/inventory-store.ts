@@ -78,6 +78,15 @@ export async function pageOfSessions(
   return { data: rows, ...rest };
 }
 
+/**
+ * Locks the organization whose sessions a caller ends, as changes of its members do, before the caller is reauthorized:
+ * two callers who end each other's sessions would each hold their own one and wait for the other's.
+ */
+async function lockReach(tx: Tx, reach: Reach): Promise<void> {
+  const orgUuid = "orgUuid" in reach ? reach.orgUuid : reach.adminOf;
+  if (orgUuid !== null) await tx.query("select from organizations where uuid = $1 for no key update", [orgUuid]);
+}
+
 /** Ends a session within reach; returns its person and organization, undefined when no live one has this id. */
 export async function revokeWithin(
   tx: Tx,
@@ -88,6 +97,7 @@ export async function revokeWithin(
 ): Promise<{ userUuid: string; orgUuid: string | null } | undefined> {
   const { clause, params } = within(reach);
   const next = params.length + 2;
+  await lockReach(tx, reach);
   await tx.reauthorize();
   const rows = await tx.query<{ userUuid: string; orgUuid: string | null }>(
     `update sessions set revoked_at = $1, revoked_reason = $${next + 1}
@@ -114,6 +124,7 @@ export async function revokeAllWithin(
   at: Date,
 ): Promise<EndedSessions[]> {
   const { clause, params } = within(reach);
+  await lockReach(tx, reach);
   if (spared !== null)
     await detach(tx, spared, `exists (select from sessions where uuid = o.uuid and ${clause})`, params);
   const next = params.length + 2;
