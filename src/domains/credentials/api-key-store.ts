@@ -3,6 +3,7 @@ import type { Listed } from "../../platform/db/list.ts";
 import type { Page } from "../../platform/db/paging.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import type { ApiKeyRow as LiveApiKey } from "../liveness/index.ts";
+import { lockCredentials } from "./store.ts";
 
 /** An API key without its secret. */
 export interface ApiKeyRow {
@@ -126,6 +127,7 @@ export async function revokeKeysMadeWith(tx: Tx, keyId: string, at: Date): Promi
 
 /** Revokes a key; false when there was no live one. */
 export async function revokeApiKey(tx: Tx, orgUuid: string, keyId: string, at: Date): Promise<boolean> {
+  await lockCredentials(tx, orgUuid);
   await tx.reauthorize();
   const rows = await tx.query(
     "update api_keys set revoked_at = $3 where org_uuid = $1 and key_id = $2 and revoked_at is null returning 1 as one",

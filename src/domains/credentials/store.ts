@@ -1,6 +1,10 @@
 import type { Database, Tx } from "../../platform/db/types.ts";
 
-/** Serializes the creation of an organization's credentials until the transaction ends, so that they can be counted. */
+/**
+ * Serializes what creates and ends an organization's credentials until the transaction ends, so that they can be
+ * counted. Comes before the caller is reauthorized: two keys that revoke each other, or identities that end or change
+ * each other, would each hold themselves and wait for the other.
+ */
 export async function lockCredentials(tx: Tx, orgUuid: string): Promise<void> {
   await tx.query("select 1 from organizations where uuid = $1 for no key update", [orgUuid]);
 }

@@ -4,6 +4,7 @@ import { violatedConstraint } from "../../platform/db/failure.ts";
 import type { Page } from "../../platform/db/paging.ts";
 import { MAX_EXACT } from "../../platform/db/total.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
+import { lockCredentials } from "../credentials/index.ts";
 
 /** A service identity. */
 export interface IdentityRow {
@@ -72,13 +73,14 @@ export async function findIdentity(
   return (await database.prepared<IdentityRow>("service-identity", one, [orgUuid, identityId, at]))[0];
 }
 
-/** A living identity, locked for a change of it until the transaction ends. */
+/** A living identity, locked with its organization for a change of it until the transaction ends. */
 export async function lockIdentity(
   tx: Tx,
   orgUuid: string,
   identityId: string,
   at: Date,
 ): Promise<IdentityRow | undefined> {
+  await lockCredentials(tx, orgUuid);
   return (await tx.query<IdentityRow>(`${one} for no key update of i`, [orgUuid, identityId, at]))[0];
 }
 

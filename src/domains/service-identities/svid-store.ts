@@ -2,6 +2,7 @@ import { createdAt, readList } from "../../platform/db/list.ts";
 import type { Listed } from "../../platform/db/list.ts";
 import type { Page } from "../../platform/db/paging.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
+import { lockCredentials } from "../credentials/index.ts";
 
 /** The record of an X.509-SVID. */
 export interface SvidRow {
@@ -92,10 +93,11 @@ export function activeSvidsOf(
 }
 
 /**
- * An SVID of an organization, locked for its end until the transaction ends. Reauthorizes the caller first: the end of
- * its identity locks the caller before SVIDs.
+ * An SVID of an organization, locked with that for its end until the transaction ends. Reauthorizes the caller before:
+ * the end of its identity locks the caller before SVIDs.
  */
 export async function lockSvid(tx: Tx, orgUuid: string, svidId: string): Promise<SvidRow | undefined> {
+  await lockCredentials(tx, orgUuid);
   await tx.reauthorize();
   const sql = `select ${columns} from svids where org_uuid = $1 and svid_id = $2 for no key update`;
   return (await tx.query<SvidRow>(sql, [orgUuid, svidId]))[0];

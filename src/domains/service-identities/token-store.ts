@@ -2,6 +2,7 @@ import { byText, createdAt, readList } from "../../platform/db/list.ts";
 import type { Listed } from "../../platform/db/list.ts";
 import type { Page } from "../../platform/db/paging.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
+import { lockCredentials } from "../credentials/index.ts";
 
 /** An automation token without its secret. */
 export interface TokenRow {
@@ -63,6 +64,7 @@ export async function revokeToken(
   tokenId: string,
   at: Date,
 ): Promise<RevokedToken | undefined> {
+  await lockCredentials(tx, orgUuid);
   await tx.reauthorize();
   const sql = `update automation_tokens set revoked_at = $3
     where org_uuid = $1 and token_id = $2 and revoked_at is null

@@ -80,7 +80,8 @@ export async function pageOfSessions(
 
 /**
  * Locks the organization whose sessions a caller ends, as changes of its members do, before the caller is reauthorized:
- * two callers who end each other's sessions would each hold their own one and wait for the other's.
+ * two callers who end each other's sessions would each hold their own one and wait for the other's. Others who change
+ * members or make credentials wait until all have ended.
  */
 async function lockReach(tx: Tx, reach: Reach): Promise<void> {
   const orgUuid = "orgUuid" in reach ? reach.orgUuid : reach.adminOf;
