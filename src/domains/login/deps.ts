@@ -38,7 +38,7 @@ export interface LoginDeps {
   mfa: Pick<Mfa, "isRequired" | "requestSecondFactor" | "verifyPending" | "factors">;
   stepUp: Pick<StepUp, "counter" | "endMailed">;
   credentials: Pick<Credentials, "ending">;
-  serviceIdentities: Pick<ServiceIdentities, "endAll">;
+  serviceIdentities: Pick<ServiceIdentities, "endAll" | "lockForEnd">;
   webhooks: Pick<Webhooks, "organizationEnds">;
   invitations: Pick<Invitations, "show" | "demandPending" | "use" | "withdrawAllOf">;
   offboarding: Offboarding;

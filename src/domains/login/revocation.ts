@@ -41,9 +41,9 @@ export function createRevocation(deps: RevocationDeps) {
   /**
    * Ends sessions, API keys and linked identities of a person, and service identities, SCIM tokens, webhooks, open
    * invitations, identity providers and admitted mail domains of the organizations that have no other owner. The row of
-   * the person must be locked. The organizations are locked first, as by every request that creates credentials in
-   * them. Sessions, keys and service identities end next: what a request in flight still makes with them is committed
-   * before that, and the statements that follow see it.
+   * the person must be locked. The organizations and their service identities are locked first, as by every request
+   * that creates credentials in them or for these. Sessions, keys and service identities end next: what a request in
+   * flight still makes with them is committed before that, and the statements that follow see it.
    */
   return async function revokeCredentials(
     tx: Tx,
@@ -52,7 +52,9 @@ export function createRevocation(deps: RevocationDeps) {
     info: RequestInfo,
   ): Promise<void> {
     const ended = { by: causedByPerson({ userUuid, email }, info), reason };
-    await organizations.lockAll(tx, await people.memberships.ownedAlone(tx, userUuid));
+    const owned = await people.memberships.ownedAlone(tx, userUuid);
+    await organizations.lockAll(tx, owned);
+    for (const orgUuid of owned) await serviceIdentities.lockForEnd(tx, orgUuid);
     await sessions.own.endAll(tx, userUuid, reason, ended.by);
     await credentials.ending.keysOf(tx, userUuid, ended);
     await oidc.endLinks(tx, { userUuid, email }, reason, info);

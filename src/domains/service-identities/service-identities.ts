@@ -25,7 +25,7 @@ export function createServiceIdentities(deps: ServiceIdentitiesDeps) {
     svids: createSvids(deps),
     ...createAuthenticate(deps),
     clock,
-    /** Locks the identities of an organization that is about to be deleted. */
+    /** Locks the identities of an organization, which are about to end, before what their creator may hold. */
     lockForEnd: lockAllOf,
     /** Ends every identity of an organization with its credentials when the organization is deleted. */
     async endWithOrganization(tx: Tx, orgUuid: string): Promise<void> {
