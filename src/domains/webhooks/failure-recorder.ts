@@ -6,7 +6,7 @@ import { bySystem, EVENTS, wakeRetries } from "../event-catalogue/index.ts";
 import type { WebhookDeps } from "./deps.ts";
 import * as queue from "./queue-store.ts";
 import { EXTRA_PAUSE_MS, GIVE_UP_MS, nextWait } from "./rules.ts";
-import { lockWebhook } from "./store.ts";
+import { lockForDisabling, lockWebhook } from "./store.ts";
 import type { AttemptRecord } from "./store.ts";
 
 /**
@@ -60,6 +60,13 @@ export function createFailureRecorder({
   const running = new Set<string>();
 
   async function record(tx: Tx, webhookId: string, failures: readonly Failure[]): Promise<void> {
+    const at = dateOf(clock);
+    lockForDisabling(
+      tx,
+      webhookId,
+      failures.some(({ gone }) => gone),
+      dateOf(clock, -GIVE_UP_MS),
+    );
     const webhook = await lockWebhook(tx, webhookId);
     const stillOpen = await queue.stillOpen(tx, failures, webhook?.generation, databaseTime(clock));
     const open = failures.filter(({ deliveryId }) => stillOpen.has(deliveryId));
@@ -69,7 +76,6 @@ export function createFailureRecorder({
       settled.map(({ deliveryId, record: attempt }) => ({ deliveryId, attempt })),
     );
     if (webhook === null || open.length === 0) return;
-    const at = dateOf(clock);
     /** Attempts at a URL that was changed meanwhile say nothing about the present endpoint. */
     const present = open.filter(({ url }) => url === webhook.url);
     if (present.some(({ batch }) => batch?.hasSuccess !== true)) webhook.failingSince ??= at;

@@ -37,6 +37,20 @@ export function lockWebhook(tx: Tx, webhookId: string): Promise<Webhook | null> 
   return tx.em.findOne(Webhook, { webhookId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
 }
 
+/**
+ * Serializes the transactions that may disable a webhook of one organization until they end, before they lock it: each
+ * sends its event to the others, and would wait for the one that the other disables. Waits in the next statement.
+ * @param isGone whether the endpoint says that it has ended
+ * @param failingSince disables webhooks that have been failing since then or earlier
+ */
+export function lockForDisabling(tx: Tx, webhookId: string, isGone: boolean, failingSince: Date): void {
+  tx.defer(
+    `select pg_advisory_xact_lock(hashtextextended('webhook-disabling:' || org_uuid, 0)) from webhooks
+     where webhook_id = $1 and status = 'enabled' and ($2 or failing_since <= $3)`,
+    [webhookId, isGone, failingSince],
+  );
+}
+
 /** The webhook of this id, its row locked against changes until the transaction ends; the lock is shared. */
 export function keepWebhook(tx: Tx, webhookId: string): Promise<Webhook | null> {
   return tx.em.findOne(Webhook, { webhookId }, { lockMode: LockMode.PESSIMISTIC_READ });
