@@ -69,6 +69,7 @@ import { endedCloudTargets } from "./0093-ended-cloud-targets.ts";
 import { webhookSteps } from "./0105-webhook-steps.ts";
 import { paddleCustomers } from "./0106-paddle-customers.ts";
 import { oidcRedeemOrder } from "./0111-oidc-redeem-order.ts";
+import { lowerCaseOfLists } from "./0112-lower-case.ts";
 import { wrongCodes } from "./0096-wrong-codes.ts";
 import { openCheckouts } from "./0119-open-checkouts.ts";
 import { olderInstances } from "./0113-older-instances.ts";
@@ -149,4 +150,5 @@ export const migrations: readonly MigrationObject[] = [
   olderInstances,
   oidcRedeemOrder,
   wrongCodes,
+  lowerCaseOfLists,
 ];

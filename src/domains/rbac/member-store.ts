@@ -1,5 +1,6 @@
 import { unknownSort } from "../../platform/cursors.ts";
 import type { CursorPaging } from "../../platform/cursors.ts";
+import { containing } from "../../platform/db/list.ts";
 import { boundedCount, totalOf } from "../../platform/db/total.ts";
 import type { Total } from "../../platform/db/total.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
@@ -125,9 +126,9 @@ function narrowed(orgUuid: string, { emailKey, status, userUuid, roleId, q }: Me
   if (userUuid !== undefined) clauses.push(`user_uuid = $${params.push(userUuid)}`);
   if (roleId !== undefined) clauses.push(`role_id = $${params.push(roleId)}::bigint`);
   if (q !== undefined) {
-    const text = `lower($${params.push(q)}::text)`;
-    clauses.push(`(strpos(email_key, ${text}) > 0
-      or exists (select from people p where p.uuid = x.user_uuid and strpos(lower(p.first_name), ${text}) > 0))`);
+    const param = `$${params.push(q)}`;
+    clauses.push(`(${containing(["email_key"], param)}
+      or exists (select from people p where p.uuid = x.user_uuid and ${containing(["p.first_name"], param)}))`);
   }
   return {
     where: clauses.join(" and "),

@@ -45,9 +45,9 @@ export const createdAt = (alias = ""): SortField => ({ sql: `${alias}created_at`
 /** A text in the order of its lower-case form, for {@link ListSource.sort}. */
 export const byText = (column: string): SortField => ({ sql: `lower(${column})`, type: "text" });
 
-/** A condition for rows whose texts contain the parameter, in any case. */
+/** A condition for rows whose texts contain the parameter, in any case; whatever the locale of the database. */
 export function containing(texts: readonly string[], param: string): string {
-  return `(${texts.map((text) => `strpos(lower(${text}), lower(${param}::text)) > 0`).join(" or ")})`;
+  return `(${texts.map((text) => `strpos(lower_case(${text}), lower_case(${param}::text)) > 0`).join(" or ")})`;
 }
 
 /** @throws {validation_error} when the list has no such order */
