@@ -15,6 +15,7 @@ import { Palette, SearchButton } from "./Palette.tsx";
 import style from "./Shell.module.css";
 import { SignInAgain } from "./SignInAgain.tsx";
 import { StepUp } from "./StepUp.tsx";
+import { useKeptFocus } from "./use-kept-focus.ts";
 
 const UNREACHED: Readonly<Record<Exclude<Reach, "reached">, string>> = {
   offline: "You are offline. What you see may be out of date; nothing you typed is lost.",
@@ -25,6 +26,7 @@ const UNREACHED: Readonly<Record<Exclude<Reach, "reached">, string>> = {
 export function Shell({ children }: { children: ReactNode }) {
   const [menuOpen, setMenuOpen] = useState(false);
   const [paletteOpen, setPaletteOpen] = useState(false);
+  useKeptFocus();
   const reached = useSyncExternalStore(reach.subscribe, reach.get);
   return (
     <div className={style["shell"]}>
