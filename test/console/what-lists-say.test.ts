@@ -28,6 +28,24 @@ describeInBrowser("what lists say of their rows", () => {
     expect(await expires("open@acme.test")).toContain("in 7 days");
   });
 
+  it("times that are told in months and years are counted, not named after the calendar", async () => {
+    const token = await here.app.login();
+    const { org_uuid: orgUuid } = (await here.app.call("GET", "/api/auth/me", { token })).body;
+    const path = `/api/admin/organizations/${orgUuid}/invitations`;
+    for (const [email, days] of [
+      ["month@acme.test", 35],
+      ["year@acme.test", 370],
+    ] as const) {
+      await here.app.call("POST", path, { token, body: { email, role_id: 3 } });
+      const sql = "update invitations set expires_at = now() + make_interval(days => $2) where email = $1";
+      await runSql(here.app.databaseUrl, sql, [email, days]);
+    }
+    const page = await here.at("invitations");
+    const row = (email: string) => page.getByRole("row").filter({ hasText: email });
+    await row("month@acme.test").getByText("in 1 month", { exact: true }).waitFor();
+    await row("year@acme.test").getByText("in 1 year", { exact: true }).waitFor();
+  });
+
   it("a sample quotes an address with a query, and sends no token to what is public", async () => {
     const page = await here.at("members");
     const sample = page.getByRole("region", { name: "Code sample" });

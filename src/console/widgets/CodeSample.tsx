@@ -27,7 +27,7 @@ export function CodeSample({ http, body, isPublic = false }: Sample) {
     <section aria-label="Code sample" className={style["sample"]}>
       <Tabs.Root value={language} onValueChange={(value: keyof typeof texts) => setLanguage(value)}>
         <div className={style["bar"]}>
-          <Tabs.List>
+          <Tabs.List aria-label="Language">
             {Object.keys(texts).map((name) => (
               <Tabs.Tab key={name} value={name} className={style["tab"]}>
                 {name}

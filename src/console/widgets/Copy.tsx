@@ -24,13 +24,13 @@ export function Copy({ text, what }: { text: string; what: string }) {
   );
 }
 
-/** The id of a request that failed, after the words about it. */
+/** The id of a request that failed, after the words about it: its end, as the ids of a service begin alike. */
 export function RequestId({ of }: { of: string }) {
   return (
     <>
       {" · request "}
       <span className={style["id"]}>
-        <code>{of.slice(0, 8)}…</code>
+        <code>…{of.slice(-8)}</code>
         <Copy text={of} what="request id" />
       </span>
     </>

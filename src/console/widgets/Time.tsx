@@ -5,7 +5,8 @@ import { useEffect, useState } from "react";
 import { usePreferences } from "../session/preferences.ts";
 import style from "./Small.module.css";
 
-const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+// In numbers: "next year" would be said of 365 days, and "yesterday" of 35 hours.
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "always" });
 
 const UNITS: readonly (readonly [unit: Intl.RelativeTimeFormatUnit, seconds: number])[] = [
   ["year", 31_536_000],
