@@ -68,10 +68,13 @@ function lingerThenReset(stream: ServerHttp2Stream): void {
     if (stream.destroyed) return;
     // Without new window the client stops by itself; frames that arrive after a reset would count as its misbehaviour.
     stream.pause();
-    const timer = setTimeout(() => {
+    const reset = (): void => {
       stream.close(h2.NGHTTP2_NO_ERROR); // RFC 9113 §8.1
       stream.resume(); // a stream with unread bytes is never destroyed
-    }, SETTLE_MS);
+    };
+    // What arrived while the process was busy is read first. A reset is sent after the next read, and until then its
+    // stream counts against the limit of its connection although the client may have ended it and opened another.
+    const timer = setTimeout(() => setImmediate(reset), SETTLE_MS);
     stream.once("close", () => clearTimeout(timer));
   });
 }
