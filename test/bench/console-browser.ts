@@ -37,7 +37,7 @@ export async function open(environment: Environment): Promise<AtService> {
 }
 
 export async function openBrowser(url: string): Promise<Opened> {
-  const browser = await launchChromium();
+  const browser = await launchChromium({ isMeasured: true });
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
   context.setDefaultTimeout(120_000);
   await context.addInitScript(OBSERVE);
