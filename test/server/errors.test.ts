@@ -103,6 +103,8 @@ describe("REST", () => {
     );
     expect((await server.fetch("/api/fail/limited")).headers.get("retry-after")).toBe("3");
     expect((await server.fetch("/api/fail/away")).headers.get("retry-after")).toBe("1");
+    for (const how of ["429 too_many_attempts", "503 provider_not_configured"])
+      expect((await server.fetch(`/api/fail/${encodeURIComponent(how)}`)).headers.get("retry-after"), how).toBe("1");
     expect((await server.fetch("/api/me", { method: "PUT" })).headers.get("allow")).toBe("GET, HEAD, OPTIONS");
   });
 
