@@ -54,6 +54,8 @@ describeInBrowser("an admin who owns nothing, on the pages of members", () => {
       expect(status).toBe(200);
     };
     await link("Members").waitFor();
+    // A read under way would learn of the new role, and the link would be gone before it is pressed.
+    await page.waitForLoadState("networkidle");
     await become("employee");
     await link("Members").click();
     await heading(page, "You cannot see this page");
