@@ -142,7 +142,7 @@ for (const { name, missing, build } of EXAMPLES) {
     // Not by spawnSync: a connection that the example closes meanwhile would look open to the next test.
     it(`${name} does not start without a webhook secret`, async () => {
       const env = { ...example.env, ATRIUM_ORG_UUID: orgUuid, WEBHOOK_SECRETS: "," };
-      const started = execute(example.program, example.args, { env });
+      const started = execute(example.program, example.args, { env, timeout: 600_000 });
       await expect(started).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining("WEBHOOK_SECRETS") });
     });
 

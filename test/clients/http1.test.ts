@@ -199,7 +199,8 @@ for (const language of languages())
       const wait = 30_000;
       server.next = { pieces: [`HTTP/1.1 503 Busy\r\nRetry-After: ${wait / 1_000}\r\nContent-Length: 0\r\n\r\n`] };
       const start = performance.now();
-      expect(await driver.run("hurry", { ...own(), retries: 2 })).toEqual({ cancelled: true });
+      // More time than the wait, which would not begin otherwise.
+      expect(await driver.run("hurry", { ...own(), retries: 2, timeout: 60 })).toEqual({ cancelled: true });
       expect(performance.now() - start).toBeLessThan(wait);
     });
 

@@ -5,7 +5,7 @@ import { countingFetch } from "./support.ts";
 
 /** More than a verifier keeps key sets. */
 const INVENTED = 1_500;
-/** 100 at once, then 5 a second: so many only where all tokens together take two minutes. */
+/** 100 at once, then 5 a second: only a run of two minutes makes this many. */
 const MOST_REQUESTS = 700;
 
 const encoded = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");

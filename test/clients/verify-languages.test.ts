@@ -10,7 +10,7 @@ const seconds = (): number => Math.floor(Date.now() / 1_000);
 const KEYS = `/api/organizations/${ORG}/.well-known/jwks.json`;
 /** More than a verifier keeps key sets. */
 const INVENTED = 1_500;
-/** 100 at once, then 5 a second: so many only where all tokens together take two minutes. */
+/** 100 at once, then 5 a second: only a run of two minutes makes this many. */
 const MOST_REQUESTS = 700;
 
 /** A token that nobody signed, of an organization that does not exist. */

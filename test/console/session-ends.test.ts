@@ -48,7 +48,7 @@ describeInBrowser("a session that ended under an open page", () => {
     expect(logouts).toBe(1);
   });
 
-  it("a sign-out waits for an answer that is 12 seconds late, and says what it does not know without one", async () => {
+  it("a sign-out waits 12 seconds for its answer, and says that the session may be open where none comes", async () => {
     const page = await here.at("members");
     const signOut = async (): Promise<void> => {
       await page.getByRole("button", { name: /^Account: / }).click();

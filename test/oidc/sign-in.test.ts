@@ -167,10 +167,13 @@ it("a callback without iss is refused where the provider always sends it", async
   const { app, provider } = realm;
   provider.discovery = { authorization_response_iss_parameter_supported: true };
   app.clock.advance(3_600_000);
-  const without = await begin(realm);
-  expect(outcome(await comeBack(realm, without.cookie, granted(realm, without)))).toBe("400 invalid_state");
-  const named = await begin(realm);
-  const query = { ...granted(realm, named), iss: provider.issuer };
-  expect((await comeBack(realm, named.cookie, query)).status).toBe(302);
-  provider.discovery = {};
+  try {
+    const without = await begin(realm);
+    expect(outcome(await comeBack(realm, without.cookie, granted(realm, without)))).toBe("400 invalid_state");
+    const named = await begin(realm);
+    const query = { ...granted(realm, named), iss: provider.issuer };
+    expect((await comeBack(realm, named.cookie, query)).status).toBe(302);
+  } finally {
+    provider.discovery = {};
+  }
 });

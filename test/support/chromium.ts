@@ -42,7 +42,7 @@ interface Launch extends Pick<LaunchOptions, "ignoreDefaultArgs"> {
 /** Starts Chromium without a window. */
 export async function launchChromium({ isMeasured = false, ...options }: Launch = {}): Promise<Browser> {
   const executablePath = chromiumPath(isMeasured ? BROWSERS : [SHELL, ...BROWSERS]);
-  if (executablePath === undefined) throw new Error("Chromium is not installed; CHROMIUM_PATH names one");
+  if (executablePath === undefined) throw new Error(`${BROWSERS[0]} is not installed; CHROMIUM_PATH names one`);
   const args = ["--no-sandbox", `--disable-features=${DISABLED_FEATURES.join(",")}`];
   if (!isMeasured) args.push(UNOPTIMIZED);
   return chromium.launch({ ...options, executablePath, args });

@@ -120,12 +120,15 @@ export async function overtake<A, B>(
 ): Promise<[A, B]> {
   const { paused, resume } = link.pauseBefore(statement);
   const watch = await holding(databaseUrl);
-  const one = first();
-  await paused;
-  const other = second();
-  await Promise.race([other, watch.waitedFor()]);
-  resume();
-  const answers = await Promise.all([one, other]);
-  await watch.commit();
-  return answers;
+  try {
+    const one = first();
+    await paused;
+    const other = second();
+    await Promise.race([other, watch.waitedFor()]);
+    resume();
+    return await Promise.all([one, other]);
+  } finally {
+    resume();
+    await watch.commit();
+  }
 }
