@@ -113,7 +113,7 @@ test("a DATABASE_URL without the password or TLS that its server asks for or lac
       output: `atrium: The database ${name} at 127.0.0.1:${at} refuses the connection: ${why}\n`,
     });
     expect(await migrate(`postgres://app@127.0.0.1:${port}/atrium`)).toEqual(
-      refused("atrium", String(port), "it asks for a password, and its URL has none"),
+      refused("atrium", String(port), "the server asks for a password, and the URL has none"),
     );
     const { port: own, pathname } = new URL(home.url);
     expect(await migrate(`${home.url}?sslmode=require`)).toEqual(

@@ -26,7 +26,7 @@ afterAll(async () => {
   await Promise.all(receivers.map((receiver) => receiver.close()));
 });
 
-test("two webhooks that hear each other's end are disabled at the same time, without a deadlock", async () => {
+test("two webhooks that receive each other's webhook.disabled are disabled at the same time, without a deadlock", async () => {
   const { token } = await founder(app);
   for (let made = 0; made < 2; made++) {
     const receiver = await startReceiver(() => "hang");

@@ -39,7 +39,8 @@ export function lockWebhook(tx: Tx, webhookId: string): Promise<Webhook | null> 
 
 /**
  * Serializes the transactions that may disable a webhook of one organization until they end, before they lock it: each
- * sends its event to the others, and would wait for the one that the other disables. Waits in the next statement.
+ * sends its event to the others, and would wait for the one that the other disables. The lock is taken with the next
+ * statement.
  * @param isGone whether the endpoint says that it has ended
  * @param failingSince disables webhooks that have been failing since then or earlier
  */

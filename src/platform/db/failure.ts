@@ -89,7 +89,8 @@ export function isUnavailable(error: unknown): boolean {
 
 /** Why an attempt to connect failed. Of a password that is missing, node-postgres says only at which step it failed. */
 export function connectionReason({ message }: Error): string {
-  return /^SASL: .*client password must be/u.test(message) ? "it asks for a password, and its URL has none" : message;
+  const isMissing = /^SASL: .*client password must be/u.test(message);
+  return isMissing ? "the server asks for a password, and the URL has none" : message;
 }
 
 /** Codes of an attempt to connect that failed; 53300 is too_many_connections, of the server or of a quota. */
