@@ -26,7 +26,7 @@ export default function Code() {
   const send = useCall(LoginService.method.sendOtp, { transport: publicTransport });
   // Where no mail was sent, there is none to wait for.
   const left = useCountdown(
-    send.failure === undefined ? AGAIN_S : (send.failure.retryAfter ?? 0),
+    send.busy ? 0 : send.failure === undefined ? AGAIN_S : (send.failure.retryAfter ?? 0),
     send.failure ?? sent,
   );
   const { enter, entering } = useEnter();

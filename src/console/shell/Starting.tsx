@@ -24,7 +24,7 @@ export function Starting({ error }: { error: unknown }) {
 /** In place of the console while the service is asked to end the session, which takes a while over a slow link. */
 export function Leaving() {
   return (
-    <main className={style["bare"]} id="main" aria-busy="true">
+    <main className={style["bare"]} id="main">
       <p className={style["late"]} role="status">
         Signing out
       </p>

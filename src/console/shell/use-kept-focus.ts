@@ -23,6 +23,10 @@ export function useKeptFocus(): void {
       if (target.closest("main") !== null) path = pathOf(target);
       else if (target.closest("header, nav") !== null) path = [];
     };
+    // Whoever points goes on from there.
+    const forget = (): void => {
+      last = undefined;
+    };
     const check = (): void => {
       timer = undefined;
       const isLost = document.activeElement === null || document.activeElement === document.body;
@@ -30,16 +34,19 @@ export function useKeptFocus(): void {
       if (document.querySelector("[role=dialog], [role=alertdialog]") !== null) return;
       const next = nextOf(path);
       if (next === null) return;
+      // Sets the attribute, without which neither a table nor a heading takes the focus.
       if (next.tabIndex < 0) next.tabIndex = -1;
       next.focus({ preventScroll: true });
     };
     const changes = new MutationObserver(() => (timer ??= setTimeout(check, PAUSE_MS)));
     changes.observe(document.body, { subtree: true, childList: true, attributeFilter: ["disabled"] });
     document.addEventListener("focusin", note);
+    document.addEventListener("pointerdown", forget, true);
     return () => {
       clearTimeout(timer);
       changes.disconnect();
       document.removeEventListener("focusin", note);
+      document.removeEventListener("pointerdown", forget, true);
     };
   }, []);
 }

@@ -27,8 +27,8 @@ interface CallOptions<I, O> {
   /** Takes back what was done: offered as "Undo" for a few seconds. */
   undo?: (input: I) => void;
   /**
-   * Told of a failure, besides `failure`: for calls that are made one after another, and for those of a row, of which
-   * the top of the page is too far away (`alertToast`).
+   * Called with a failure, besides `failure`: for calls that are made one after another, and for those of a row, of
+   * which the top of the page is too far away (`alertToast`).
    */
   onFailure?: (failure: Failure) => unknown;
   transport?: Transport;

@@ -6,7 +6,7 @@ export function PlanName({ slug, planId }: { slug: string | undefined; planId: s
   const app = useQuery(
     BuyerService.method.getApp,
     { slug: slug ?? "" },
-    { staleTime: 60_000, enabled: slug !== undefined },
+    { staleTime: 600_000, enabled: slug !== undefined },
   );
   return <>{app.data?.plans.find((plan) => plan.planId === planId)?.name || planId}</>;
 }

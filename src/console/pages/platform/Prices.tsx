@@ -10,8 +10,8 @@ import { DataTable } from "../../widgets/table/DataTable.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { inWords, plural } from "../../widgets/words.ts";
 import { decimal, money, per } from "../apps/money.ts";
-import { CreatePrice } from "./CreatePrice.tsx";
 import { usePlanNames } from "../billing/use-plan-names.ts";
+import { CreatePrice } from "./CreatePrice.tsx";
 
 const KEPT = "Open quotes and present subscriptions keep it.";
 

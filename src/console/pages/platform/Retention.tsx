@@ -14,8 +14,8 @@ import { Page } from "../../widgets/Page.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { plural } from "../../widgets/words.ts";
-import { useOrganizationNames } from "./use-organization-names.tsx";
 import { usePlanNames } from "../billing/use-plan-names.ts";
+import { useOrganizationNames } from "./use-organization-names.tsx";
 
 /** How long the audit events of each organization are kept. */
 export default function Retention() {
