@@ -57,13 +57,18 @@ const MAX_CAUSE_DEPTH = 5;
  */
 export const withoutStack = (error: unknown): unknown => describeError(error, false);
 
+/** Members of PostgreSQL's errors that repeat values of the row or the statement. */
+const VALUES_OF_ROWS: ReadonlySet<string> = new Set(["detail", "where", "internalQuery"]);
+
 /**
  * An error as it is logged: name, message, stack, causes, and members with plain values. Objects that drivers attach to
- * their errors (a connection, its queries and their values) are left out.
+ * their errors (a connection, its queries and their values) are left out, and so are values of rows.
  */
 function describeError(error: unknown, hasStack = true, depth = 0): unknown {
   if (!(error instanceof Error)) return error;
-  const plain = Object.entries(error).filter(([, value]) => ["string", "number", "boolean"].includes(typeof value));
+  const plain = Object.entries(error).filter(
+    ([name, value]) => ["string", "number", "boolean"].includes(typeof value) && !VALUES_OF_ROWS.has(name),
+  );
   const { cause } = error;
   const errors = error instanceof AggregateError ? error.errors : undefined;
   return {

@@ -57,6 +57,14 @@ describe("Errors in the log", () => {
     expect(String(err["stack"])).toContain("log.test.ts");
   });
 
+  test("an error of PostgreSQL is logged without the values of its row", () => {
+    const detail = "Failing row contains (ann@acme.test, geheim).";
+    const values = { code: "23502", table: "people", detail, where: "COPY geheim", internalQuery: "select 'geheim'" };
+    const { err } = logged({ err: Object.assign(new Error("null value in column"), values) });
+    expect(err).toMatchObject({ code: "23502", table: "people" });
+    expect(JSON.stringify(err)).not.toContain("geheim");
+  });
+
   test("an aggregate of errors and an endless chain of causes are logged", () => {
     const endless = new Error("round");
     endless.cause = endless;
