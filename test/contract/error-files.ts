@@ -34,6 +34,7 @@ const MOST_NAMES = 24;
 
 function sentFrom(code: ErrorCode, rpcs: readonly string[], all: number): string {
   if (PROTOCOL_CODES.includes(code)) return "Any rpc, because of the protocol alone.";
+  if (errorEntries.get(code)?.meaning.startsWith("Reserved: ") === true) return "Nothing.";
   if (rpcs.length === 0) return "Requests that reach no rpc.";
   if (rpcs.length === all) return "Any rpc.";
   if (rpcs.length > MOST_NAMES) return `${rpcs.length} of ${all} rpcs; see \`x-atrium-errors\` in the reference.`;

@@ -186,7 +186,7 @@ const QuoteConsumed Code = "quote_consumed"
 // QuoteExpired: The quote has expired.
 const QuoteExpired Code = "quote_expired"
 
-// QuoteInvalid: The quote cannot be used.
+// QuoteInvalid: Reserved: nothing sends it in this version.
 const QuoteInvalid Code = "quote_invalid"
 
 // RateLimited: There were too many requests.

@@ -18,9 +18,9 @@ const CERTIFICATE = {
 };
 const FACTOR = { factor_id: 7, factor_type: "totp", user_uuid: "3f6f1c0e-8a5d-4e0b-9f57-2a6b1c4d7e88" };
 const INSTALL = { install_id: "c1a7e6b2-44d5-4f8e-8a0d-93b7f0e1d254", app_id: APP.app_id };
-const KEY_ID = "b7e4d1c2a9f84e36";
-const SECRET = { name: "payments/api-token", version: 3 };
-const SUBSCRIPTION = { subscription_id: "sub_7Hq2mXc4", plan: "business" };
+const KEY_ID = "b7e4d1c2-a9f8-4e36-8d15-0c6f2b9a7e41";
+const SECRET = { name: "payments.api-token", version: 3 };
+const SUBSCRIPTION = { subscription_id: "2c8f5b17-6d3e-4a90-b1c4-7e0d9f3a5b62", plan: "business" };
 const SVID = {
   svid_id: "9a1e7f64-2d0b-4b6c-a1f3-5c8e0d7b6a42",
   spiffe_id: "spiffe://8e1f0a3c-6d2b-4c7f-b5a9-1d4e7c0f2b63.atrium.local/svc/5d2c9b8e-7a41-4f36-9c0d-1e8b4a7f2c93",
@@ -49,7 +49,7 @@ export const WEBHOOK_DESCRIPTIONS: { readonly [T in WebhookEventType]: Descripti
   "app.published": { when: "An app was approved and is in the marketplace.", sample: { ...APP, status: "published" } },
   "certificate.issued": { when: "The organization's authority issued a client certificate.", sample: CERTIFICATE },
   "certificate.revoked": {
-    when: "A client certificate was revoked by itself. Deleting an authority revokes all it issued and sends none.",
+    when: "One client certificate was revoked. Deleting an authority revokes all that it issued, and sends no event.",
     sample: CERTIFICATE,
   },
   "install.active": { when: "The publisher has provisioned an install.", sample: INSTALL },
@@ -84,7 +84,11 @@ export const WEBHOOK_DESCRIPTIONS: { readonly [T in WebhookEventType]: Descripti
   },
   "signing_key.rotated": {
     when: "A new key signs the organization's tokens; tokens of the previous one stay valid until it expires.",
-    sample: { key_id: "key-2", previous_key_id: "key-1", previous_key_expires_at: "2026-07-02T09:30:00.000Z" },
+    sample: {
+      key_id: "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs",
+      previous_key_id: "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k",
+      previous_key_expires_at: "2026-07-02T09:30:00.000Z",
+    },
   },
   "subscription.canceled": { when: "A subscription ended.", sample: SUBSCRIPTION },
   "subscription.created": { when: "A subscription began.", sample: SUBSCRIPTION },

@@ -88,8 +88,8 @@ export const COMMERCE_CODES = {
   },
   quote_invalid: {
     status: [400],
-    meaning: "The quote cannot be used.",
-    why: "It does not fit this request.",
+    meaning: "Reserved: nothing sends it in this version.",
+    why: "A quote that cannot be used is refused by quote_expired, quote_consumed or not_found.",
     remedy: "Ask for a new quote.",
   },
   quote_expired: {
