@@ -3,7 +3,10 @@ import { decodeJwt } from "jose";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { auditOf, elevated, founder, invite, member, outcome, tokenTo } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
-import { callbackOf, sessionTokenOf, signIn, startRealm, subject } from "./support.ts";
+import { codeAt } from "../mfa/support.ts";
+import { runSql } from "../support/postgres.ts";
+import { begin, callbackOf, comeBack, connect, granted } from "./support.ts";
+import { sessionTokenOf, signIn, startRealm, subject } from "./support.ts";
 import type { Realm } from "./support.ts";
 
 let realm: Realm;
@@ -65,6 +68,21 @@ describe("a session by an identity that the provider has linked", () => {
     expect(outcome(await switchTo(await byProvider("planted"), founded.body.org_uuid))).toBe("403 link_required");
   });
 
+  it("links no identity of another organization's provider, which would sign somebody else in there", async () => {
+    const { app, provider } = realm;
+    const { other, email } = await memberOfTwo("borrowed");
+    const { body } = await connect(app, other, provider.discoveryUrl);
+    provider.subject = subject("stranger");
+    const connection = body.connection_uuid as string;
+    const begun = await begin(realm, {}, connection);
+    const answer = await comeBack(realm, begun.cookie, granted(realm, begun), connection);
+    const redemption = { session_token: sessionTokenOf(answer) };
+    const linkBy = async (token: string) =>
+      outcome(await post("/api/auth/oidc/link", redemption, token, { cookie: begun.cookie }));
+    expect(await linkBy(await byProvider("borrowed"))).toBe("403 link_required");
+    expect(await linkBy(await byMail(email))).toBe("204");
+  });
+
   it("it enters other organizations once the person has linked the identity themselves, and comes back", async () => {
     const { app, owner } = realm;
     const { other, email } = await memberOfTwo("roamer");
@@ -108,12 +126,30 @@ describe("a session by an identity that the provider has linked", () => {
     expect(await enter(await byProvider("shared"), foreign)).toBe("200");
   });
 
-  it("it gives a member of another organization too no second factor, which that one would ask for", async () => {
+  it("confirms no address by a second factor that was added with it", async () => {
+    const { app } = realm;
+    const enrolled = await byProvider("hostage");
+    const { id, secret } = (await post("/api/v1/me/mfa/factors", { factor_type: "totp" }, enrolled)).body.data;
+    const code = () => codeAt(secret as string, app.clock.now());
+    expect((await post(`/api/v1/me/mfa/factors/${id}/verify`, { code: code() }, enrolled)).status).toBe(200);
+    const sent = await post("/api/auth/magic-link/send", { email: "hostage@corp.test" });
+    const proven = await post("/api/auth/magic-link/verify", { token: sent.body.dev_token });
+    expect(proven.body).toMatchObject({ mfa_required: true });
+    app.clock.advance(30_000);
+    const { body } = await signIn(realm, subject("hostage"));
+    const challenge = { mfa_token: body.mfa_token, code: code() };
+    expect((await post("/api/auth/mfa/totp/challenge", challenge)).status).toBe(200);
+    const sql = `select email_confirmed_at is null as open, mailbox_proven_at is not null as proven
+      from people where email = $1`;
+    expect(await runSql(app.databaseUrl, sql, ["hostage@corp.test"])).toEqual([{ open: true, proven: true }]);
+  });
+
+  it("adds no first factor for a member of another organization before a step-up", async () => {
     const { email } = await memberOfTwo("locked");
     const provided = await byProvider("locked");
     const enrol = (token: string) => post("/api/v1/me/mfa/factors", { factor_type: "totp" }, token);
     expect(outcome(await enrol(provided))).toBe("403 step_up_required");
-    // Not by way of an organization of the thief's own either.
+    // Nor through an organization that was founded with it.
     const way = await post("/api/organizations", { name: "A way to the factors" }, provided);
     expect(outcome(await enrol(way.body.access_token))).toBe("403 step_up_required");
     const { challenge_id } = (await post("/api/auth/step-up/challenge", { method: "magic_link" }, provided)).body;

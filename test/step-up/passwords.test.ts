@@ -124,4 +124,7 @@ it("a password resets no count of wrong codes: from the hundredth on each one lo
   expect(await guess(codeAt(secret, app.clock.now()))).toBe("200");
   await begin();
   expect([await guess(), await guess()]).toEqual(["400 invalid_code", "400 invalid_code"]);
+  // The count is that of a factor, and does not outlive it.
+  expect((await app.call("DELETE", `/api/v1/me/mfa/factors/${id}`, { token })).status).toBe(204);
+  expect(await runSql(app.databaseUrl, "select 1 from mfa_failures where wrong_codes > 0")).toEqual([]);
 });

@@ -89,7 +89,8 @@ export function createChallenge(
     }
     if (!(await usePending(tx, hash, now))) throw mfaErrors.badToken();
     await attempt.passed();
-    if (await people.confirmProven(tx, userUuid))
+    // Whoever came by a provider has proven no mailbox, and may have enrolled the factor themselves.
+    if (!pending.amr.includes("fed") && (await people.confirmProven(tx, userUuid)))
       await events.emit(tx, EVENTS["email.confirmed"], {
         by: causedByPerson({ userUuid, email: standing.email }, info),
         orgUuid,

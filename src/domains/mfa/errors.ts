@@ -22,7 +22,7 @@ export const mfaErrors = defineErrors({
   ownProofRequired: [
     403,
     "step_up_required",
-    "You belong to other organizations too, for which the provider of this one does not vouch; step up, and try again.",
+    "Single sign-on proves who you are to its organization alone, and you belong to others; step up, and try again.",
   ],
   elsewhere: [403, "forbidden", "The person belongs to another organization too; only they can change their factors."],
   ownersOnly: [403, "forbidden", "The factors of an owner are removed by owners only."],

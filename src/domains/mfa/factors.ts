@@ -156,7 +156,10 @@ export function createFactors(
         const factor = await store.findFactor(tx, userUuid, id);
         if (factor === undefined || !(await store.disableFactor(tx, id, dateOf(clock)))) throw mfaErrors.noFactor();
         const last = !(await store.hasActiveFactor(tx, userUuid));
-        if (last) await store.dropRecoveryCodes(tx, userUuid);
+        if (last) {
+          await store.dropRecoveryCodes(tx, userUuid);
+          await store.forgetWrongCodes(tx, userUuid);
+        }
         const wasActive = factor.status === "active";
         await events.emit(tx, EVENTS["mfa.disabled"], {
           ...eventOf(context, id),
@@ -188,6 +191,7 @@ export function createFactors(
           });
       }
       await store.dropRecoveryCodes(tx, userUuid);
+      await store.forgetWrongCodes(tx, userUuid);
       return disabled.length;
     },
   };

@@ -40,7 +40,9 @@ export function createRecentProof({ database, clock, people, sessions, config }:
     const session = { uuid: sessionId, amr: Array.isArray(amr) ? (amr as string[]) : [] };
     const provider = await sessions.proofs.providerOf(tx, session);
     if (provider === undefined) return true;
-    return provider.orgUuid !== null && !(await people.memberships.belongsElsewhere(tx, provider.orgUuid, userUuid));
+    // Of a link that is gone, the organization of the session is left: whoever belongs to that one alone is unharmed.
+    const orgUuid = provider.orgUuid ?? caller.orgUuid;
+    return orgUuid !== null && !(await people.memberships.belongsElsewhere(tx, orgUuid, userUuid));
   }
 
   /**

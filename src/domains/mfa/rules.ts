@@ -22,8 +22,8 @@ export const FAILURES_PER_TOKEN = 5;
 export const CODES_PER_GENERATION = 10;
 
 const STEP_UP_FAILURES = 5;
-/** Wrong codes at step-up that are not told apart from other failures. */
-const FREE_CODES = 100;
+/** From this many wrong codes on, each one locks step-up. */
+const LOCKING_CODES = 100;
 const FREE_FAILURES = 10;
 const SHORTEST_LOCK_MS = 2_000;
 const LONGEST_LOCK_MS = 300_000;
@@ -35,7 +35,7 @@ const LONGEST_LOCK_MS = 300_000;
  */
 export function afterStepUpFailure(before: Count, isCode: boolean, now: number, lockMs: number): Count {
   const [count, codes] = [before.failures + 1, before.wrongCodes + (isCode ? 1 : 0)];
-  return count >= STEP_UP_FAILURES || (isCode && codes >= FREE_CODES)
+  return count >= STEP_UP_FAILURES || (isCode && codes >= LOCKING_CODES)
     ? { failures: 0, wrongCodes: codes, blockedUntil: new Date(now + lockMs) }
     : { failures: count, wrongCodes: codes, blockedUntil: null };
 }

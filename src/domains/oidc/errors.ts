@@ -24,6 +24,11 @@ export const oidcErrors = defineErrors({
     "link_required",
     "An account has this email address already; sign in to it another way and link this identity first.",
   ],
+  signInOtherwise: [
+    403,
+    "link_required",
+    "Single sign-on proves who you are to its organization alone; sign in by password or mail to link this identity.",
+  ],
   notMember: [403, "forbidden", "You are no active member of this organization; ask its administrators."],
   providerError: [502, "provider_error", "The identity provider refused or could not be reached; try again later."],
   sessionToken: [401, "unauthorized", "The session token is unknown, expired or was used before; sign in again."],

@@ -161,16 +161,21 @@ export function createExchange(deps: OidcDeps) {
     /**
      * Links the identity behind a session token to the signed-in person; makes no membership. An identity that has
      * linked itself becomes one that the person linked, unless the present session was opened by a provider too.
+     * @throws {link_required} when the provider that opened the session does not vouch for the person in the
+     * connection's organization; the token stays valid
      * @throws {unauthorized} when the token is unknown, used or expired, or neither verifier nor cookie is right
      * @throws {conflict} when the identity is linked to somebody, or the person has another one linked
      */
     link: (context: CallerContext, redemption: Redemption): Promise<RedeemedBy<undefined>> =>
       context.transaction(async (tx) => {
-        const { userUuid, email, claims } = context.caller;
-        if (userUuid === null) throw errors.forbidden();
-        const amr = claims?.["amr"];
-        const byPerson = Array.isArray(amr) && !amr.includes("fed");
+        const { userUuid, email, sessionId, orgUuid, claims } = context.caller;
+        if (userUuid === null || sessionId === null) throw errors.forbidden();
+        const amr = Array.isArray(claims?.["amr"]) ? (claims["amr"] as string[]) : [];
+        const byPerson = amr.length > 0 && !amr.includes("fed");
         const token = await redeem(tx, redemption);
+        const provider = await sessions.proofs.providerOf(tx, { uuid: sessionId, amr });
+        if (provider !== undefined && (provider.orgUuid ?? orgUuid) !== token.orgUuid)
+          throw oidcErrors.signInOtherwise();
         const person = { userUuid, email: certain(email, "address of a person") };
         const redeemed = { outcome: undefined, endCookie: endCookieOf(token, redemption) };
         if (await link(tx, token, person, context.info, byPerson)) return redeemed;

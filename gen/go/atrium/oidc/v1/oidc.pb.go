@@ -1128,7 +1128,7 @@ const file_atrium_oidc_v1_oidc_proto_rawDesc = "" +
 	"\x13LinkIdentityRequest\x12.\n" +
 	"\rsession_token\x18\x01 \x01(\tB\t\xba\xbb\x18\x05\b\x01\x18\x80\x04R\fsessionToken\x123\n" +
 	"\rcode_verifier\x18\x02 \x01(\tB\t\xba\xbb\x18\x05\x10+\x18\x80\x01H\x00R\fcodeVerifier\x88\x01\x01B\x10\n" +
-	"\x0e_code_verifier2\x9e\x13\n" +
+	"\x0e_code_verifier2\xad\x13\n" +
 	"\vOidcService\x12\xe0\x01\n" +
 	"\x10CreateConnection\x12'.atrium.oidc.v1.CreateConnectionRequest\x1a\x1a.atrium.oidc.v1.Connection\"\x86\x01\xaa\xbb\x18-\b\x02\x12\x01\x01\"\vcredentials2\borg_uuidH\x01Z\rorg_not_found\xb2\xbb\x18\x03\b\xc9\x01һ\x18\v\n" +
 	"\tnot_found\x82\xd3\xe4\x93\x029:\x01*\"4/api/admin/organizations/{org_uuid}/oidc-connections\x12\xd2\x01\n" +
@@ -1158,10 +1158,10 @@ const file_atrium_oidc_v1_oidc_proto_rawDesc = "" +
 	"\x0fExchangeSession\x12&.atrium.oidc.v1.ExchangeSessionRequest\x1a\x1e.atrium.common.v1.SignInResult\"b\xaa\xbb\x18\x05\b\x01\x88\x01\x01\xb2\xbb\x18\x02(\x01һ\x18.\n" +
 	"\x0fdomain_mismatch\n" +
 	"\rlink_required\n" +
-	"\funauthorized\x82\xd3\xe4\x93\x02\x1b:\x01*\"\x16/api/auth/oidc/session\x12\x88\x01\n" +
-	"\fLinkIdentity\x12#.atrium.oidc.v1.LinkIdentityRequest\x1a\x16.google.protobuf.Empty\";\xaa\xbb\x18\x04\b\x02(\x01\xb2\xbb\x18\x03\b\xcc\x01һ\x18\n" +
-	"\n" +
-	"\bconflict\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/api/auth/oidc/linkBL\n" +
+	"\funauthorized\x82\xd3\xe4\x93\x02\x1b:\x01*\"\x16/api/auth/oidc/session\x12\x97\x01\n" +
+	"\fLinkIdentity\x12#.atrium.oidc.v1.LinkIdentityRequest\x1a\x16.google.protobuf.Empty\"J\xaa\xbb\x18\x04\b\x02(\x01\xb2\xbb\x18\x03\b\xcc\x01һ\x18\x19\n" +
+	"\bconflict\n" +
+	"\rlink_required\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/api/auth/oidc/linkBL\n" +
 	"\x12com.atrium.oidc.v1P\x01Z#atrium/gen/go/atrium/oidc/v1;oidcv1\xaa\x02\x0eAtrium.Oidc.V1b\x06proto3"
 
 var (

@@ -46,7 +46,8 @@ class MfaService(Protocol):
     verifying or deleting one and regenerating recovery codes need a proof of the
     second factor in the session at most 900 seconds old, else 403
     `step_up_required`; the first factor needs a sign-in or step-up of that age.
-    Every change is mailed to the person; after 20 in an hour 429 `rate_limited`.
+    A sign-in by single sign-on does not suffice for a member of several
+    organizations, unless they have linked the identity themselves. Every change is mailed to the person; after 20 in an hour 429 `rate_limited`.
     Wrong codes are 401 `unauthorized`; after the tenth in a row 429
     `too_many_attempts` with `Retry-After`. Body faults are 400 `bad_request`.
     """
@@ -250,7 +251,8 @@ class MfaServiceClient(ConnectClient):
     verifying or deleting one and regenerating recovery codes need a proof of the
     second factor in the session at most 900 seconds old, else 403
     `step_up_required`; the first factor needs a sign-in or step-up of that age.
-    Every change is mailed to the person; after 20 in an hour 429 `rate_limited`.
+    A sign-in by single sign-on does not suffice for a member of several
+    organizations, unless they have linked the identity themselves. Every change is mailed to the person; after 20 in an hour 429 `rate_limited`.
     Wrong codes are 401 `unauthorized`; after the tenth in a row 429
     `too_many_attempts` with `Retry-After`. Body faults are 400 `bad_request`.
     """
@@ -512,7 +514,8 @@ class MfaServiceSync(Protocol):
     verifying or deleting one and regenerating recovery codes need a proof of the
     second factor in the session at most 900 seconds old, else 403
     `step_up_required`; the first factor needs a sign-in or step-up of that age.
-    Every change is mailed to the person; after 20 in an hour 429 `rate_limited`.
+    A sign-in by single sign-on does not suffice for a member of several
+    organizations, unless they have linked the identity themselves. Every change is mailed to the person; after 20 in an hour 429 `rate_limited`.
     Wrong codes are 401 `unauthorized`; after the tenth in a row 429
     `too_many_attempts` with `Retry-After`. Body faults are 400 `bad_request`.
     """
@@ -714,7 +717,8 @@ class MfaServiceClientSync(ConnectClientSync):
     verifying or deleting one and regenerating recovery codes need a proof of the
     second factor in the session at most 900 seconds old, else 403
     `step_up_required`; the first factor needs a sign-in or step-up of that age.
-    Every change is mailed to the person; after 20 in an hour 429 `rate_limited`.
+    A sign-in by single sign-on does not suffice for a member of several
+    organizations, unless they have linked the identity themselves. Every change is mailed to the person; after 20 in an hour 429 `rate_limited`.
     Wrong codes are 401 `unauthorized`; after the tenth in a row 429
     `too_many_attempts` with `Retry-After`. Body faults are 400 `bad_request`.
     """

@@ -130,7 +130,9 @@ class OidcService(Protocol):
         Links the identity behind a session token to the signed-in person; makes no
         membership. From a session that no provider has opened, it also lets sessions
         by the identity switch to the person's other organizations. 401
-        `unauthorized` for a token that is unknown, used or expired; 409 `conflict`
+        `unauthorized` for a token that is unknown, used or expired; 403
+        `link_required` from a session that the provider of another organization has
+        opened, unless the person has linked that identity themselves; 409 `conflict`
         for an identity that is linked to somebody else.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
@@ -582,7 +584,9 @@ class OidcServiceClient(ConnectClient):
         Links the identity behind a session token to the signed-in person; makes no
         membership. From a session that no provider has opened, it also lets sessions
         by the identity switch to the person's other organizations. 401
-        `unauthorized` for a token that is unknown, used or expired; 409 `conflict`
+        `unauthorized` for a token that is unknown, used or expired; 403
+        `link_required` from a session that the provider of another organization has
+        opened, unless the person has linked that identity themselves; 409 `conflict`
         for an identity that is linked to somebody else.
         """
         return await self.execute_unary(
@@ -690,7 +694,9 @@ class OidcServiceSync(Protocol):
         Links the identity behind a session token to the signed-in person; makes no
         membership. From a session that no provider has opened, it also lets sessions
         by the identity switch to the person's other organizations. 401
-        `unauthorized` for a token that is unknown, used or expired; 409 `conflict`
+        `unauthorized` for a token that is unknown, used or expired; 403
+        `link_required` from a session that the provider of another organization has
+        opened, unless the person has linked that identity themselves; 409 `conflict`
         for an identity that is linked to somebody else.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
@@ -1140,7 +1146,9 @@ class OidcServiceClientSync(ConnectClientSync):
         Links the identity behind a session token to the signed-in person; makes no
         membership. From a session that no provider has opened, it also lets sessions
         by the identity switch to the person's other organizations. 401
-        `unauthorized` for a token that is unknown, used or expired; 409 `conflict`
+        `unauthorized` for a token that is unknown, used or expired; 403
+        `link_required` from a session that the provider of another organization has
+        opened, unless the person has linked that identity themselves; 409 `conflict`
         for an identity that is linked to somebody else.
         """
         return self.execute_unary(

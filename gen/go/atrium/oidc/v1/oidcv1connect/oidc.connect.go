@@ -114,7 +114,9 @@ type OidcServiceClient interface {
 	// Links the identity behind a session token to the signed-in person; makes no
 	// membership. From a session that no provider has opened, it also lets sessions
 	// by the identity switch to the person's other organizations. 401
-	// `unauthorized` for a token that is unknown, used or expired; 409 `conflict`
+	// `unauthorized` for a token that is unknown, used or expired; 403
+	// `link_required` from a session that the provider of another organization has
+	// opened, unless the person has linked that identity themselves; 409 `conflict`
 	// for an identity that is linked to somebody else.
 	LinkIdentity(context.Context, *v1.LinkIdentityRequest) (*emptypb.Empty, error)
 }
@@ -362,7 +364,9 @@ type OidcServiceHandler interface {
 	// Links the identity behind a session token to the signed-in person; makes no
 	// membership. From a session that no provider has opened, it also lets sessions
 	// by the identity switch to the person's other organizations. 401
-	// `unauthorized` for a token that is unknown, used or expired; 409 `conflict`
+	// `unauthorized` for a token that is unknown, used or expired; 403
+	// `link_required` from a session that the provider of another organization has
+	// opened, unless the person has linked that identity themselves; 409 `conflict`
 	// for an identity that is linked to somebody else.
 	LinkIdentity(context.Context, *v1.LinkIdentityRequest) (*emptypb.Empty, error)
 }
