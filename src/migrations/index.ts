@@ -71,6 +71,7 @@ import { paddleCustomers } from "./0106-paddle-customers.ts";
 import { oidcRedeemOrder } from "./0111-oidc-redeem-order.ts";
 import { lowerCaseOfLists } from "./0112-lower-case.ts";
 import { wrongCodes } from "./0096-wrong-codes.ts";
+import { directoryMoves } from "./0120-directory-moves.ts";
 import { openCheckouts } from "./0119-open-checkouts.ts";
 import { olderInstances } from "./0113-older-instances.ts";
 
@@ -150,5 +151,6 @@ export const migrations: readonly MigrationObject[] = [
   olderInstances,
   oidcRedeemOrder,
   wrongCodes,
+  directoryMoves,
   lowerCaseOfLists,
 ];

@@ -124,8 +124,13 @@ export function createUserCreation(deps: ScimDeps, membership: Membership) {
   /** Somebody who is known: they are invited, unless they are this organization's own and left it. */
   async function invite(tx: Tx, context: CallerContext, attributes: UserAttributes): Promise<UserRow | undefined> {
     const org = await rbac.members.lockOwnOrganization(tx, context.caller);
+    const seen = await store.personByEmailIn(tx, org.uuid, attributes.email.key);
+    if (seen === undefined) throw scimErrors.notFound();
+    // From here on nobody gives them another address, or proves their mailbox.
+    await people.lock(tx, seen.userUuid);
     const known = await store.personByEmailIn(tx, org.uuid, attributes.email.key);
-    if (known === undefined) throw scimErrors.notFound();
+    if (known?.userUuid !== seen.userUuid)
+      throw scimErrors.uniqueness("The account of the address has changed meanwhile; send the request again.");
     if (known.member) throw scimErrors.uniqueness("Somebody with this address is a member already.");
     if (known.own) {
       const row = await admit(tx, context, known.userUuid, attributes, false);
