@@ -23,6 +23,11 @@ export function lockApp(tx: Tx, appId: string): Promise<App | null> {
   return tx.em.findOne(App, { appId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
 }
 
+/** The app of this id, its row locked against changes until the transaction ends. */
+export function keepApp(tx: Tx, appId: string): Promise<App | null> {
+  return tx.em.findOne(App, { appId }, { lockMode: LockMode.PESSIMISTIC_READ });
+}
+
 /** The app of this slug, its row locked against changes until the transaction ends. */
 export async function keepAppBySlug(tx: Tx, slug: string): Promise<App | null> {
   return tx.em.findOne(App, { slug }, { lockMode: LockMode.PESSIMISTIC_READ });

@@ -3,7 +3,7 @@ import type { RequestContext } from "../../../platform/context.ts";
 import type { Tx } from "../../../platform/db/types.ts";
 import { verifyDelivery } from "../../../platform/outgoing/signature.ts";
 import type { App } from "../apps/entities.ts";
-import { appById } from "../apps/store.ts";
+import { appById, keepApp } from "../apps/store.ts";
 import type { MarketplaceDeps } from "../deps.ts";
 import { secretContext } from "../deps.ts";
 import { marketplaceErrors } from "../errors.ts";
@@ -62,6 +62,9 @@ export function createReports(deps: MarketplaceDeps) {
     });
   }
 
+  const secretOf = ({ appId, webhookSecret }: App): string =>
+    sealer.open(webhookSecret, secretContext(appId)).toString();
+
   /** Returns the app of an install when its publisher signed the body. @throws {unauthorized} otherwise */
   async function authenticate(installId: string, headers: Headers, body: Uint8Array): Promise<App> {
     const app = await database.read(async (em) => {
@@ -69,10 +72,7 @@ export function createReports(deps: MarketplaceDeps) {
       return install === null ? null : appById(em, install.appId);
     });
     // An unknown install takes the same time: it is checked against a random secret.
-    const secret =
-      app === null
-        ? `whsec_${random.bytes(32).toString("base64")}`
-        : sealer.open(app.webhookSecret, secretContext(app.appId)).toString();
+    const secret = app === null ? `whsec_${random.bytes(32).toString("base64")}` : secretOf(app);
     const isSigned = verifyDelivery({ headers, body, secrets: [secret], nowSeconds: Math.floor(clock.now() / 1000) });
     if (!isSigned || app === null) throw marketplaceErrors.badSignature();
     return app;
@@ -90,6 +90,9 @@ export function createReports(deps: MarketplaceDeps) {
       const app = await authenticate(installId, headers, body);
       const report = parseReport(body);
       return context.transaction(async (tx) => {
+        // Before the install, as by all who lock both. A secret that was replaced meanwhile has stopped working.
+        const present = await keepApp(tx, app.appId);
+        if (present === null || secretOf(present) !== secretOf(app)) throw marketplaceErrors.badSignature();
         const install = await lockInstall(tx, installId);
         if (install === null) throw marketplaceErrors.badSignature();
         const event = await apply(tx, install, report);
