@@ -2,6 +2,7 @@ import { callerOrg } from "../../../platform/caller.ts";
 import type { Caller } from "../../../platform/caller.ts";
 import type { CallerContext } from "../../../platform/context.ts";
 import { databaseTime } from "../../../platform/db/time.ts";
+import type { Tx } from "../../../platform/db/types.ts";
 import { errors } from "../../../platform/errors.ts";
 import { causedBy, EVENTS } from "../../event-catalogue/index.ts";
 import type { BillingDeps } from "../deps.ts";
@@ -51,7 +52,7 @@ export function createCheckout(
   demand: DemandPermission,
   inbox: Pick<Inbox, "match">,
 ) {
-  const { database, clock, random, events, config } = deps;
+  const { database, clock, random, events, marketplace, config } = deps;
   const payers = createPayers(deps, providers);
 
   function view(quote: QuoteToPay): CheckoutView | undefined {
@@ -121,9 +122,16 @@ export function createCheckout(
       });
   }
 
+  /** @throws {quote_expired} when the install that a quote is for has ended since the quote was read */
+  async function demandInstall(tx: Tx, { installId }: QuoteToPay): Promise<void> {
+    if (installId === null) return;
+    if ((await marketplace.installs.lockEnded(tx, [installId])).has(installId)) throw billingErrors.quoteExpired();
+  }
+
   /**
    * Opens the session of a claimed checkout and stores it; frees the claim when either fails.
    * @throws {unavailable} when another request has claimed the checkout since: nobody is shown this session
+   * @throws {quote_expired} when the install that it is for has ended since
    */
   async function open(
     context: CallerContext,
@@ -139,6 +147,7 @@ export function createCheckout(
         if (!(await store.storeSession(tx, claim, session))) throw errors.unavailable({ retryAfter: 1 });
         // An event of this session may have come before.
         await inbox.match(tx, provider, [session.id]);
+        await demandInstall(tx, quote);
         await events.emit(tx, EVENTS["checkout.created"], {
           by: causedBy(context),
           orgUuid,

@@ -59,7 +59,9 @@ export interface QuoteToPay {
   sessionExpiresAt: Date | null;
   /** Whether the person has completed the session, although the payment may be still to come. */
   isCompleted: boolean;
-  /** Whether the install that it is for has ended: nobody pays for it any more. */
+  /** The install that it is for. */
+  installId: string | null;
+  /** Whether that install has ended: nobody pays for it any more. */
   isInstallEnded: boolean;
 }
 
@@ -75,7 +77,7 @@ export async function findQuote(
        q.tax_cents as "taxCents", q.total_cents as "totalCents", q.expires_at as "expiresAt",
        q.consumed_at as "consumedAt", coalesce(p.product, a.name) as product,
        coalesce(q.interval, p.interval) as interval, c.provider, c.session_id as "sessionId", c.url,
-       c.expires_at as "sessionExpiresAt", exists (
+       c.expires_at as "sessionExpiresAt", q.install_id as "installId", exists (
          select 1 from provider_events e where e.quote_id = q.quote_id and e.type = 'checkout.session.completed'
        ) as "isCompleted", coalesce(i.status in ('deprovisioning', 'deprovisioned'), false) as "isInstallEnded"
      from quotes q left join prices p on p.price_id = q.price_id left join checkouts c on c.quote_id = q.quote_id
@@ -142,14 +144,23 @@ export async function storeSession(
   return true;
 }
 
-/** Checkouts of an organization that nobody has paid and that can be paid at a time, the newest. */
-export async function openCheckouts(tx: Tx, orgUuid: string, at: Date): Promise<LeftCheckout[]> {
+/**
+ * Checkouts of an organization, or of one of its installs, that nobody has paid and that can be paid at a time, the
+ * newest.
+ */
+export async function openCheckouts(
+  tx: Tx,
+  orgUuid: string,
+  at: Date,
+  installId: string | null = null,
+): Promise<LeftCheckout[]> {
   const rows = await tx.query<LeftCheckout & { isPastEnd: boolean }>(
     `select c.provider, c.session_id as session, c.expires_at <= $2 as "isPastEnd"
      from checkouts c join quotes q on q.quote_id = c.quote_id
      where c.org_uuid = $1 and c.session_id is not null and q.consumed_at is null
+       and ($3::uuid is null or q.install_id = $3)
      order by c.claimed_at desc limit 1000`,
-    [orgUuid, at],
+    [orgUuid, at, installId],
   );
   return rows
     .filter(({ provider, isPastEnd }) => !isPastEnd || !endsByItself(provider))

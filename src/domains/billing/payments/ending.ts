@@ -85,9 +85,14 @@ export function createSubscriptionEnd(
       }, SKIP_REAUTHORIZATION);
     },
 
-    /** Writes the messages of the subscriptions of an install whose end has begun; idempotent. */
+    /**
+     * Writes the messages of the subscriptions of an install whose end has begun, and of the checkouts that could still
+     * be paid for it; idempotent.
+     */
     async installEnds({ org_uuid, install_id }: EndedInstall): Promise<void> {
       await database.background.transaction(async (tx) => {
+        const at = dateOf(clock);
+        await leaveCheckouts(tx, await openCheckouts(tx, org_uuid, at, install_id), at);
         for (const subscription_id of await store.renewingOfInstall(tx, org_uuid, install_id, BATCH))
           await leaveSubscription(tx, { org_uuid, subscription_id, by: bySystem, reason: INSTALL_DEPROVISIONED });
       }, SKIP_REAUTHORIZATION);
