@@ -12,8 +12,8 @@ import type { NamedCustomer } from "./customer-store.ts";
 import type { KnownPayment, NewPayment, Purchase } from "./effect-store.ts";
 import { fold } from "./fold.ts";
 import type { FoldedPayment, FoldedSubscription } from "./fold.ts";
-import { saidOf } from "./inbox-store.ts";
-import type { Said } from "./inbox-store.ts";
+import { saidOf } from "./said-store.ts";
+import type { Said } from "./said-store.ts";
 import type { SubscriptionRow } from "./store.ts";
 
 type Deps = Pick<BillingDeps, "clock" | "random" | "events" | "organizations" | "marketplace" | "log">;

@@ -4,7 +4,6 @@ import { boundedCount, totalOf } from "../../../platform/db/total.ts";
 import type { Total } from "../../../platform/db/total.ts";
 import type { Database, Tx } from "../../../platform/db/types.ts";
 import type { Fact, ProviderEvent, ProviderName } from "../providers/index.ts";
-import type { TimedFact } from "./fold.ts";
 
 /** A verified event as it came. */
 export interface ReceivedEvent {
@@ -204,43 +203,6 @@ export async function unmatchedPayments(
     ),
   ]);
   return { rows, ...totalOf(counts) };
-}
-
-// Providers may give times in whole seconds. Within one, creation comes first, then failures, other changes, and last
-// what was paid, since a provider retries what failed and never what was paid; the id decides the rest.
-const IN_ORDER = `occurred_at, case when type like '%.created' then 0 when type like '%failed' then 1
-  when type in ('invoice.paid', 'transaction.completed', 'checkout.session.async_payment_succeeded') then 3 else 2 end,
-  event_id`;
-
-/** What all events of a quote say. */
-export interface Said {
-  /** In the order of their time. */
-  facts: TimedFact[];
-  /** The customers that they name, with the time of the last event of each; the newest last. */
-  customers: ReadonlyMap<string, string>;
-}
-
-/** What all events of quotes say, by quote. */
-export async function saidOf(tx: Tx, quoteIds: readonly string[]): Promise<Map<string, Said>> {
-  const rows = await tx.query<{ quoteId: string; events: { at: string; facts: Fact[]; customer: string | null }[] }>(
-    `select q.id as "quoteId", array(
-       select jsonb_build_object('at', occurred_at, 'facts', facts, 'customer', customer_id)
-       from provider_events where quote_id = q.id order by ${IN_ORDER} limit 10000) as events
-     from unnest($1::uuid[]) as q (id)`,
-    [quoteIds],
-  );
-  return new Map(
-    rows.map(({ quoteId, events }) => {
-      const facts = events.flatMap(({ at, facts: said }) => said.map((fact) => ({ ...fact, at })));
-      const customers = new Map<string, string>();
-      for (const { customer, at } of events) {
-        if (customer === null) continue;
-        customers.delete(customer);
-        customers.set(customer, at);
-      }
-      return [quoteId, { facts, customers }];
-    }),
-  );
 }
 
 /** An event that belongs to a quote and has not been given to it. */
