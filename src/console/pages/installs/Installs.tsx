@@ -5,7 +5,7 @@ import { ButtonLink } from "../../widgets/Button.tsx";
 import { Page } from "../../widgets/Page.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
 import { inWords } from "../../widgets/words.ts";
-import { PlanName } from "./PlanName.tsx";
+import { PLAN_AND_SEATS } from "./PlanName.tsx";
 
 const STATUSES = ["provisioning", "active", "suspended", "deprovisioning", "deprovisioned"];
 
@@ -26,17 +26,7 @@ export default function Installs() {
             csv: ({ app }) => app?.name,
           },
           { header: "Status", cell: ({ status }) => <Status of={status} />, csv: ({ status }) => status },
-          {
-            header: "Plan",
-            cell: ({ app, planId }) => <PlanName slug={app?.slug} planId={planId} />,
-            csv: ({ planId }) => planId,
-          },
-          {
-            header: "Seats",
-            cell: ({ quantity }) => quantity.toLocaleString("en"),
-            csv: ({ quantity }) => quantity,
-            right: true,
-          },
+          ...PLAN_AND_SEATS,
           { header: "Period ends", time: ({ currentPeriodEnd }) => currentPeriodEnd, none: "–" },
           { header: "Installed", sort: "created_at", time: ({ createdAt }) => createdAt },
         ]}

@@ -5,7 +5,7 @@ import { Id } from "../../widgets/Copy.tsx";
 import { Page } from "../../widgets/Page.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
 import { inWords } from "../../widgets/words.ts";
-import { PlanName } from "../installs/PlanName.tsx";
+import { PLAN_AND_SEATS } from "../installs/PlanName.tsx";
 import { useOrganizationNames } from "./use-organization-names.tsx";
 
 const STATUSES = ["provisioning", "active", "suspended", "deprovisioning", "deprovisioned"];
@@ -25,17 +25,7 @@ export default function Installs() {
           { header: "App", cell: ({ app }) => app?.name, csv: ({ app }) => app?.name },
           { header: "Organization", cell: ({ orgUuid }) => nameOf(orgUuid), csv: ({ orgUuid }) => orgUuid },
           { header: "Status", cell: ({ status }) => <Status of={status} />, csv: ({ status }) => status },
-          {
-            header: "Plan",
-            cell: ({ app, planId }) => <PlanName slug={app?.slug} planId={planId} />,
-            csv: ({ planId }) => planId,
-          },
-          {
-            header: "Seats",
-            cell: ({ quantity }) => quantity.toLocaleString("en"),
-            csv: ({ quantity }) => quantity,
-            right: true,
-          },
+          ...PLAN_AND_SEATS,
           {
             header: "Install id",
             cell: ({ installId }) => <Id of={installId} what="install id" />,
