@@ -96,6 +96,12 @@ export const callerKey = createContextKey<Caller | undefined>(undefined, { descr
  */
 export const sessionTokenKey = createContextKey<string | undefined>(undefined, { description: "session token" });
 
+/** How the person behind a token proved who they are (RFC 8176); empty for other credentials. */
+export function amrOf({ claims }: Pick<Caller, "claims">): readonly string[] {
+  const amr = claims?.["amr"];
+  return Array.isArray(amr) ? (amr as string[]) : [];
+}
+
 /** Returns the request info of the request that a handler serves. */
 export function requestInfo(context: Pick<HandlerContext, "values">): RequestInfo {
   const info = context.values.get(requestInfoKey);

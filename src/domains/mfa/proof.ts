@@ -35,14 +35,9 @@ export function createRecentProof({ database, clock, people, sessions, config }:
    * by a provider that the person has not linked themselves does to the provider's own alone.
    */
   async function provesEverywhere(tx: Tx, caller: Caller): Promise<boolean> {
-    const { userUuid, sessionId } = personOf(caller);
-    const amr = caller.claims?.["amr"];
-    const session = { uuid: sessionId, amr: Array.isArray(amr) ? (amr as string[]) : [] };
-    const provider = await sessions.proofs.providerOf(tx, session);
-    if (provider === undefined) return true;
-    // Of a link that is gone, the organization of the session is left: whoever belongs to that one alone is unharmed.
-    const orgUuid = provider.orgUuid ?? caller.orgUuid;
-    return orgUuid !== null && !(await people.memberships.belongsElsewhere(tx, orgUuid, userUuid));
+    const orgUuid = await sessions.proofs.vouchedOrg(tx, caller);
+    if (orgUuid === undefined) return true;
+    return orgUuid !== null && !(await people.memberships.belongsElsewhere(tx, orgUuid, personOf(caller).userUuid));
   }
 
   /**

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { dateOf } from "../../platform/clock.ts";
+import { amrOf } from "../../platform/caller.ts";
 import type { RequestInfo } from "../../platform/caller.ts";
 import type { CallerContext, RequestContext } from "../../platform/context.ts";
 import { hashToken } from "../../platform/crypto/opaque.ts";
@@ -168,14 +169,13 @@ export function createExchange(deps: OidcDeps) {
      */
     link: (context: CallerContext, redemption: Redemption): Promise<RedeemedBy<undefined>> =>
       context.transaction(async (tx) => {
-        const { userUuid, email, sessionId, orgUuid, claims } = context.caller;
-        if (userUuid === null || sessionId === null) throw errors.forbidden();
-        const amr = Array.isArray(claims?.["amr"]) ? (claims["amr"] as string[]) : [];
+        const { userUuid, email } = context.caller;
+        if (userUuid === null) throw errors.forbidden();
+        const amr = amrOf(context.caller);
         const byPerson = amr.length > 0 && !amr.includes("fed");
         const token = await redeem(tx, redemption);
-        const provider = await sessions.proofs.providerOf(tx, { uuid: sessionId, amr });
-        if (provider !== undefined && (provider.orgUuid ?? orgUuid) !== token.orgUuid)
-          throw oidcErrors.signInOtherwise();
+        const vouched = await sessions.proofs.vouchedOrg(tx, context.caller);
+        if (vouched !== undefined && vouched !== token.orgUuid) throw oidcErrors.signInOtherwise();
         const person = { userUuid, email: certain(email, "address of a person") };
         const redeemed = { outcome: undefined, endCookie: endCookieOf(token, redemption) };
         if (await link(tx, token, person, context.info, byPerson)) return redeemed;

@@ -3,7 +3,6 @@ import { dateOf } from "../../platform/clock.ts";
 import type { CallerContext } from "../../platform/context.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import { errors } from "../../platform/errors.ts";
-import { certain } from "../../platform/narrow.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Access } from "../access/index.ts";
 import { causedBy, EVENTS } from "../event-catalogue/index.ts";
@@ -15,7 +14,7 @@ import type { OpenedPair, Openings } from "./open.ts";
 import { MAX_ACCOUNTS, mergeAccounts, sightOf } from "./rules.ts";
 import type { DeviceAccount } from "./rules.ts";
 import { takeSource } from "./store.ts";
-import { demandVouching } from "./vouching.ts";
+import { demandVouching, sessionOf } from "./vouching.ts";
 
 /** Dependencies of accounts of devices. */
 export interface AccountsDeps extends EndedDeps {
@@ -162,7 +161,7 @@ export function createAccounts(deps: AccountsDeps) {
         await store.lockAccounts(tx, deviceUuid, person.userUuid);
         const account = await find(tx, deviceUuid, person, id, at);
         if (account.kind === "other") throw sessionErrors.accountNotFound();
-        if (!account.login) await demandVouching(tx, presentOf(person), account.orgUuid);
+        if (!account.login) await demandVouching(tx, sessionOf(person), account.orgUuid);
         const standing = await access.standing(tx, account.userUuid, account.orgUuid);
         const source = await takeSource(tx, account.login ? person.sessionId : await store.proofOf(tx, account.id), at);
         if (standing === undefined || source === undefined) throw sessionErrors.accountEnded();
@@ -177,12 +176,6 @@ export function createAccounts(deps: AccountsDeps) {
       });
     },
   };
-}
-
-/** The session of a person's token. */
-function presentOf({ sessionId, claims }: Caller): { uuid: string; amr: readonly string[] } {
-  const amr = claims?.["amr"];
-  return { uuid: certain(sessionId, "session of a person"), amr: Array.isArray(amr) ? (amr as string[]) : [] };
 }
 
 function personOf(caller: Caller): Caller & { userUuid: string } {

@@ -24,7 +24,7 @@ import { RETENTION_MS } from "./rules.ts";
 import { deleteOldSessions, lastProofs, markSecondFactor, markStepUp, signInAddresses } from "./store.ts";
 import { createOrganizationSwitch } from "./switch.ts";
 import { createTokens } from "./tokens.ts";
-import { providerOf } from "./vouching.ts";
+import { vouchedOrg } from "./vouching.ts";
 
 /** Dependencies of sessions. */
 export interface SessionsDeps {
@@ -77,7 +77,7 @@ export function createSessions(deps: SessionsDeps) {
     /** A session of the caller in another of their organizations. */
     switchOrganization: createOrganizationSwitch({ ...deps, open }),
     /** Proofs of who the person is, given within a session. */
-    proofs: { markSecondFactor, markStepUp, last: lastProofs, providerOf },
+    proofs: { markSecondFactor, markStepUp, last: lastProofs, vouchedOrg },
     ...createRefresh(opening),
     /** Whether an address, as limits count it, has signed in the person behind an email within 30 days. */
     signedInFrom: async (emailKey: string, address: string): Promise<boolean> =>

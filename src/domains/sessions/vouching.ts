@@ -1,4 +1,7 @@
+import { amrOf } from "../../platform/caller.ts";
+import type { Caller } from "../../platform/caller.ts";
 import type { Tx } from "../../platform/db/types.ts";
+import { certain } from "../../platform/narrow.ts";
 import { sessionErrors } from "./errors.ts";
 import { identityOf } from "./store.ts";
 
@@ -8,21 +11,30 @@ interface Session {
   amr: readonly string[];
 }
 
-/** A provider that vouches for a person in its own organization alone. */
-export interface VouchingProvider {
-  /** Null where the identity is linked no more. */
-  orgUuid: string | null;
+/** The session of a person's token. */
+export const sessionOf = (caller: Caller): Session => ({
+  uuid: certain(caller.sessionId, "session of a person"),
+  amr: amrOf(caller),
+});
+
+/**
+ * Returns the organization whose provider opened a session, null where the identity is linked no more; undefined where
+ * no provider did, and where the person has linked the identity themselves. Anybody can found an organization, and have
+ * its provider name an address, so that its link proves nothing to others.
+ */
+async function providerOf(tx: Tx, { uuid, amr }: Session): Promise<string | null | undefined> {
+  if (!amr.includes("fed")) return undefined;
+  const identity = await identityOf(tx, uuid);
+  return identity?.byPerson === true ? undefined : (identity?.orgUuid ?? null);
 }
 
 /**
- * Returns the provider that opened a session; undefined where none did, and where the person has linked the identity
- * themselves. Anybody can found an organization, and have its provider name an address, so that its link proves nothing
- * to others.
+ * Returns the only organization in which the provider that opened a caller's session vouches for them; undefined where
+ * nothing limits it. Of an identity that is linked no more, it is the organization of the session.
  */
-export async function providerOf(tx: Tx, { uuid, amr }: Session): Promise<VouchingProvider | undefined> {
-  if (!amr.includes("fed")) return undefined;
-  const identity = await identityOf(tx, uuid);
-  return identity?.byPerson === true ? undefined : { orgUuid: identity?.orgUuid ?? null };
+export async function vouchedOrg(tx: Tx, caller: Caller): Promise<string | null | undefined> {
+  const orgUuid = await providerOf(tx, sessionOf(caller));
+  return orgUuid === null ? caller.orgUuid : orgUuid;
 }
 
 /**
@@ -31,5 +43,5 @@ export async function providerOf(tx: Tx, { uuid, amr }: Session): Promise<Vouchi
  */
 export async function demandVouching(tx: Tx, session: Session, orgUuid: string | null): Promise<void> {
   const provider = await providerOf(tx, session);
-  if (provider !== undefined && (orgUuid === null || provider.orgUuid !== orgUuid)) throw sessionErrors.linkRequired();
+  if (provider !== undefined && (orgUuid === null || provider !== orgUuid)) throw sessionErrors.linkRequired();
 }

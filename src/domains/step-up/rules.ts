@@ -1,3 +1,4 @@
+import { amrOf } from "../../platform/caller.ts";
 import type { Caller } from "../../platform/caller.ts";
 import { errors } from "../../platform/errors.ts";
 import type { ServiceError } from "../../platform/errors.ts";
@@ -43,10 +44,9 @@ export function demandAnyAnswer({ code, token, password }: StepUpAnswer): void {
 
 /** How the holder of an elevated token proved who they are (RFC 8176): by the session's sign-in and by the step-up. */
 export function provenBy(caller: Caller, method: StepUpMethod, { recovery }: StepUpAnswer): string[] {
-  const session = caller.claims?.["amr"];
   const added =
     method === "password" ? ["pwd"] : method === "magic_link" ? ["mail"] : recovery === true ? ["mfa"] : ["otp", "mfa"];
-  return [...new Set([...(Array.isArray(session) ? (session as string[]) : []), ...added])];
+  return [...new Set([...amrOf(caller), ...added])];
 }
 
 /** Refuses `totp` of a person without an active factor; `field` is the member of the request that asks for it. */
