@@ -29,3 +29,8 @@ export async function writeCount(
     where user_uuid = $1 and budget = $2`;
   await tx.query(sql, [userUuid, budget, failures, wrongCodes, blockedUntil]);
 }
+
+/** Starts the count of wrong codes at step-up anew for the next factor of a person, whose last one is gone. */
+export async function forgetWrongCodes(tx: Tx, userUuid: string): Promise<void> {
+  await tx.query("update mfa_failures set wrong_codes = 0 where user_uuid = $1", [userUuid]);
+}

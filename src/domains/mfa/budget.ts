@@ -10,9 +10,9 @@ import type { Budget, Count } from "./rules.ts";
 export interface Attempt {
   /** The lockout error, if any: the attempt must not be checked then. */
   refusal: ServiceError | undefined;
-  /** Counts a failure, of a code of the second factor or another one; the transaction must then commit. */
+  /** Counts a failure; `code` for a wrong code of the second factor. The transaction must then commit. */
   failed(by?: "code"): Promise<void>;
-  /** Resets the count to 0; that of wrong codes only by a right one. */
+  /** Resets the count to 0; a right code also resets that of wrong codes. */
   passed(by?: "code"): Promise<void>;
 }
 

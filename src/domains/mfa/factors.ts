@@ -8,6 +8,7 @@ import { settled } from "../../platform/outcome.ts";
 import { causedBy, EVENTS } from "../event-catalogue/index.ts";
 import type { Cause } from "../event-catalogue/index.ts";
 import type { Budgets } from "./budget.ts";
+import { forgetWrongCodes } from "./budget-store.ts";
 import type { CountChange } from "./change-budget.ts";
 import { secretContext } from "./codes.ts";
 import type { Codes } from "./codes.ts";
@@ -156,10 +157,7 @@ export function createFactors(
         const factor = await store.findFactor(tx, userUuid, id);
         if (factor === undefined || !(await store.disableFactor(tx, id, dateOf(clock)))) throw mfaErrors.noFactor();
         const last = !(await store.hasActiveFactor(tx, userUuid));
-        if (last) {
-          await store.dropRecoveryCodes(tx, userUuid);
-          await store.forgetWrongCodes(tx, userUuid);
-        }
+        if (last) await endSecondFactor(tx, userUuid);
         const wasActive = factor.status === "active";
         await events.emit(tx, EVENTS["mfa.disabled"], {
           ...eventOf(context, id),
@@ -190,11 +188,16 @@ export function createFactors(
             data: status === "active" ? data : undefined,
           });
       }
-      await store.dropRecoveryCodes(tx, userUuid);
-      await store.forgetWrongCodes(tx, userUuid);
+      await endSecondFactor(tx, userUuid);
       return disabled.length;
     },
   };
+}
+
+/** Ends what belongs to a person's factors together, the last of which is gone. */
+async function endSecondFactor(tx: Tx, userUuid: string): Promise<void> {
+  await store.dropRecoveryCodes(tx, userUuid);
+  await forgetWrongCodes(tx, userUuid);
 }
 
 /** A person's own factors. */

@@ -145,11 +145,6 @@ export function recoveryCodesOf(database: Database, userUuid: string): Promise<R
   return database.prepared<RecoveryCodeRow>("mfa_recovery_codes", sql, [userUuid]);
 }
 
-/** Starts the count of wrong codes at step-up anew for the next factor of a person, whose last one is gone. */
-export async function forgetWrongCodes(tx: Tx, userUuid: string): Promise<void> {
-  await tx.query("update mfa_failures set wrong_codes = 0 where user_uuid = $1", [userUuid]);
-}
-
 /** Deletes a person's recovery codes. */
 export async function dropRecoveryCodes(tx: Tx, userUuid: string): Promise<void> {
   await tx.query("delete from mfa_recovery_codes where user_uuid = $1", [userUuid]);
