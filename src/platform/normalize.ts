@@ -3,7 +3,7 @@
  * halfwidth voiced sound marks are letters, which NFKC turns into such marks.
  */
 const LONGEST_RUN = /[\p{M}\uFF9E\uFF9F]{30}/gu;
-/** COMBINING GRAPHEME JOINER: it ends a run of marks, and is not seen. */
+/** COMBINING GRAPHEME JOINER: invisible; it ends a run of marks. */
 const BREAK = "\u034F";
 
 /**

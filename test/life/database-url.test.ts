@@ -94,7 +94,7 @@ test("a DATABASE_URL that cannot be used beside a working migration URL ends the
   }
 });
 
-test("a DATABASE_URL without the password or TLS that its server asks for or lacks is told in one line", async () => {
+test("a DATABASE_URL without its password, or with TLS that the server lacks, is reported in one line", async () => {
   // Asks for a password by SCRAM: AuthenticationSASL, then AuthenticationSASLContinue.
   const messages = [message(10, "SCRAM-SHA-256\0\0"), message(11, "r=nonce,s=c2FsdA==,i=4096")];
   const asking = createServer((socket) => {

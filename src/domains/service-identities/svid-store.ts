@@ -93,8 +93,8 @@ export function activeSvidsOf(
 }
 
 /**
- * An SVID of an organization, locked with that for its end until the transaction ends. Reauthorizes the caller before:
- * the end of its identity locks the caller before SVIDs.
+ * An SVID that is to end, locked with its organization until the transaction ends. Reauthorizes the caller before: the
+ * end of its identity locks the caller before SVIDs.
  */
 export async function lockSvid(tx: Tx, orgUuid: string, svidId: string): Promise<SvidRow | undefined> {
   await lockCredentials(tx, orgUuid);

@@ -563,9 +563,10 @@ export const ChallengeTotpRequestSchema: GenMessage<ChallengeTotpRequest> = /*@_
  * second factor in the session at most 900 seconds old, else 403
  * `step_up_required`; the first factor needs a sign-in or step-up of that age.
  * A sign-in by single sign-on does not suffice for a member of several
- * organizations, unless they have linked the identity themselves. Every change is mailed to the person; after 20 in an hour 429 `rate_limited`.
- * Wrong codes are 401 `unauthorized`; after the tenth in a row 429
- * `too_many_attempts` with `Retry-After`. Body faults are 400 `bad_request`.
+ * organizations, unless they have linked the identity themselves. Every change
+ * is mailed to the person; after 20 in an hour 429 `rate_limited`. Wrong codes
+ * are 401 `unauthorized`; after the tenth in a row 429 `too_many_attempts` with
+ * `Retry-After`. Body faults are 400 `bad_request`.
  *
  * @generated from service atrium.mfa.v1.MfaService
  */

@@ -47,9 +47,10 @@ class MfaService(Protocol):
     second factor in the session at most 900 seconds old, else 403
     `step_up_required`; the first factor needs a sign-in or step-up of that age.
     A sign-in by single sign-on does not suffice for a member of several
-    organizations, unless they have linked the identity themselves. Every change is mailed to the person; after 20 in an hour 429 `rate_limited`.
-    Wrong codes are 401 `unauthorized`; after the tenth in a row 429
-    `too_many_attempts` with `Retry-After`. Body faults are 400 `bad_request`.
+    organizations, unless they have linked the identity themselves. Every change
+    is mailed to the person; after 20 in an hour 429 `rate_limited`. Wrong codes
+    are 401 `unauthorized`; after the tenth in a row 429 `too_many_attempts` with
+    `Retry-After`. Body faults are 400 `bad_request`.
     """
     async def list_factors(self, request: ListFactorsRequest, ctx: RequestContext[ListFactorsRequest, ListFactorsResponse], /) -> ListFactorsResponse:
         """
@@ -252,9 +253,10 @@ class MfaServiceClient(ConnectClient):
     second factor in the session at most 900 seconds old, else 403
     `step_up_required`; the first factor needs a sign-in or step-up of that age.
     A sign-in by single sign-on does not suffice for a member of several
-    organizations, unless they have linked the identity themselves. Every change is mailed to the person; after 20 in an hour 429 `rate_limited`.
-    Wrong codes are 401 `unauthorized`; after the tenth in a row 429
-    `too_many_attempts` with `Retry-After`. Body faults are 400 `bad_request`.
+    organizations, unless they have linked the identity themselves. Every change
+    is mailed to the person; after 20 in an hour 429 `rate_limited`. Wrong codes
+    are 401 `unauthorized`; after the tenth in a row 429 `too_many_attempts` with
+    `Retry-After`. Body faults are 400 `bad_request`.
     """
     def __init__(
         self,
@@ -515,9 +517,10 @@ class MfaServiceSync(Protocol):
     second factor in the session at most 900 seconds old, else 403
     `step_up_required`; the first factor needs a sign-in or step-up of that age.
     A sign-in by single sign-on does not suffice for a member of several
-    organizations, unless they have linked the identity themselves. Every change is mailed to the person; after 20 in an hour 429 `rate_limited`.
-    Wrong codes are 401 `unauthorized`; after the tenth in a row 429
-    `too_many_attempts` with `Retry-After`. Body faults are 400 `bad_request`.
+    organizations, unless they have linked the identity themselves. Every change
+    is mailed to the person; after 20 in an hour 429 `rate_limited`. Wrong codes
+    are 401 `unauthorized`; after the tenth in a row 429 `too_many_attempts` with
+    `Retry-After`. Body faults are 400 `bad_request`.
     """
     def list_factors(self, request: ListFactorsRequest, ctx: RequestContext[ListFactorsRequest, ListFactorsResponse], /) -> ListFactorsResponse:
         """
@@ -718,9 +721,10 @@ class MfaServiceClientSync(ConnectClientSync):
     second factor in the session at most 900 seconds old, else 403
     `step_up_required`; the first factor needs a sign-in or step-up of that age.
     A sign-in by single sign-on does not suffice for a member of several
-    organizations, unless they have linked the identity themselves. Every change is mailed to the person; after 20 in an hour 429 `rate_limited`.
-    Wrong codes are 401 `unauthorized`; after the tenth in a row 429
-    `too_many_attempts` with `Retry-After`. Body faults are 400 `bad_request`.
+    organizations, unless they have linked the identity themselves. Every change
+    is mailed to the person; after 20 in an hour 429 `rate_limited`. Wrong codes
+    are 401 `unauthorized`; after the tenth in a row 429 `too_many_attempts` with
+    `Retry-After`. Body faults are 400 `bad_request`.
     """
     def __init__(
         self,
