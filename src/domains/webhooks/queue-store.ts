@@ -1,3 +1,5 @@
+import { rowsOf } from "../../platform/db/rows.ts";
+import type { Source } from "../../platform/db/rows.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import { present, presentPlus } from "../../platform/db/time.ts";
 import { NIL_UUID, waitingFor } from "./places-store.ts";
@@ -27,22 +29,24 @@ export async function retriedEndpoints(
   );
 }
 
-const nextRetry = `select
-    extract(epoch from min(d.next_attempt_at) - ${present("$2")})::double precision * 1000 as "waitMs"
-  from webhooks w join webhook_deliveries d using (webhook_id, generation)
-  where w.webhook_id = $1 and d.status = 'pending' and d.queue = 'retry'`;
+/** The next retry of an endpoint. */
+export interface NextRetry {
+  orgUuid: string;
+  /** Milliseconds until it is due; not positive for one that is. */
+  waitMs: number;
+}
 
-/** Milliseconds until an endpoint's next retry is due, negative for one that is; undefined when none is open. */
-export async function nextRetryIn(
-  database: Pick<Database, "prepared"> | Pick<Tx, "query">,
-  webhookId: string,
-  now: Date | null,
-): Promise<number | undefined> {
-  const params = [webhookId, now];
-  const [row] = await ("query" in database
-    ? database.query<{ waitMs: number | null }>(nextRetry, params)
-    : database.prepared<{ waitMs: number | null }>("webhooks-next-retry", nextRetry, params));
-  return row?.waitMs ?? undefined;
+const nextRetry = `select w.org_uuid as "orgUuid",
+    extract(epoch from d.next_attempt_at - ${present("$2")})::double precision * 1000 as "waitMs"
+  from webhooks w cross join lateral (
+    select next_attempt_at from webhook_deliveries
+    where webhook_id = w.webhook_id and generation = w.generation and status = 'pending' and queue = 'retry'
+    order by next_attempt_at limit 1
+  ) d where w.webhook_id = $1`;
+
+/** The next retry of an endpoint; undefined when none is open. */
+export async function nextRetryOf(source: Source, webhookId: string, now: Date | null): Promise<NextRetry | undefined> {
+  return (await rowsOf<NextRetry>(source, "webhooks-next-retry", nextRetry, [webhookId, now]))[0];
 }
 
 /**
