@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Duplex } from "node:stream";
-import { ServiceError } from "../platform/errors.ts";
+import { errors, ServiceError } from "../platform/errors.ts";
 import type { ErrorRow } from "../platform/errors.ts";
 import { pendingResponse } from "./patches/node-pending-response.ts";
 import { printError } from "./print.ts";
@@ -11,6 +11,7 @@ const unreadable: ErrorRow = [400, "bad_request", "The request is not valid HTTP
 
 const reasons: Readonly<Record<number, string>> = {
   400: "Bad Request",
+  405: "Method Not Allowed",
   408: "Request Timeout",
   431: "Request Header Fields Too Large",
 };
@@ -23,7 +24,23 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex):
   }
   const row =
     error.code === "HPE_HEADER_OVERFLOW" ? tooLarge : error.code === "ERR_HTTP_REQUEST_TIMEOUT" ? tooSlow : unreadable;
-  const { status, headers, body } = printError(new ServiceError(row), {
+  refuseSocket(new ServiceError(row), socket);
+}
+
+/** The error of CONNECT: the service is no proxy. Such a request has no path. */
+export function noTunnel(): ServiceError {
+  return errors.methodNotAllowed({ headers: { allow: "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS" } });
+}
+
+/** Refuses CONNECT over HTTP/1.1, for which node makes no response object. */
+export function refuseTunnel(socket: Duplex): void {
+  if (pendingResponse(socket) === undefined) refuseSocket(noTunnel(), socket);
+  else socket.destroy(); // the client has not waited for the response to the request before it
+}
+
+/** Writes the response to a socket, and closes it. */
+function refuseSocket(error: ServiceError, socket: Duplex): void {
+  const { status, headers, body } = printError(error, {
     requestId: randomUUID(),
     url: "",
     accept: undefined,

@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
-import { answerClientError } from "./client-error.ts";
+import { answerClientError, refuseTunnel } from "./client-error.ts";
 import { continueWhenRead } from "./patches/node-continue-when-read.ts";
 import { startTimeoutChecks } from "./patches/node-timeout-checks.ts";
 import type { TransportLimits } from "./transport-limits.ts";
@@ -27,7 +27,7 @@ export function createHttp1Server(
   // Other expectations are ignored, as RFC 9110 §10.1.1 allows.
   server.on("checkExpectation", handler);
   // Nothing listens to "upgrade": a client that offers another protocol (Java's offers h2c) gets HTTP/1.1.
-  server.on("connect", (_request, socket) => socket.destroy());
+  server.on("connect", (_request, socket) => refuseTunnel(socket));
   startTimeoutChecks(server);
   return server;
 }

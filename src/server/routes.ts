@@ -7,6 +7,7 @@ import type { NodeRequest, NodeResponse, Transcoder } from "../transcoding/index
 import { sendHead, universalRequest, writeResponse } from "./adapter.ts";
 import { Call } from "./call.ts";
 import type { AddressOf, Protocol } from "./call.ts";
+import { noTunnel } from "./client-error.ts";
 import type { Cors } from "./cors.ts";
 import { shuttingDown } from "./draining.ts";
 import { callWithText, isGrpcWebText } from "./grpc-web-text.ts";
@@ -70,6 +71,7 @@ export function createRoutes(
   };
 
   function dispatch(call: Call, request: NodeRequest, response: NodeResponse): void {
+    if (request.method === "CONNECT") return refuse(noTunnel(), call, response, table);
     const broken = brokenHead(request, table.headerBytes);
     if (broken !== undefined) return refuse(broken, call, response, table);
     if ("stream" in request) limitBody(request, table.bodyMs);

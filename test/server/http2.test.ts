@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { connect as connectH2 } from "node:http2";
-import type { ClientHttp2Session } from "node:http2";
+import type { ClientHttp2Session, IncomingHttpHeaders } from "node:http2";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { flakyLink } from "../support/flaky-link.ts";
 import { h2Status, open, SHORT_LIMITS, untilClosed } from "./sockets.ts";
@@ -32,6 +32,19 @@ describe("HTTP/2", () => {
       expect(await h2Status(h2, { "x-big": "x".repeat(20 * 1024) })).toBe(431);
     });
     await alive();
+  });
+
+  test("CONNECT returns 405 with an error body, and its stream ends although the client keeps it open", async () => {
+    await session(async (h2) => {
+      const stream = h2.request({ ":method": "CONNECT", ":authority": "elsewhere.test:443" });
+      let body = "";
+      stream.on("data", (chunk: Buffer) => (body += chunk.toString()));
+      const headers = await new Promise<IncomingHttpHeaders>((resolve) => stream.once("response", resolve));
+      await new Promise((resolve) => stream.once("close", resolve));
+      expect(headers).toMatchObject({ ":status": 405, allow: expect.stringContaining("GET") });
+      expect([JSON.parse(body), stream.rstCode]).toMatchObject([{ code: "method_not_allowed", status: 405 }, 0]);
+      expect(await h2Status(h2, {})).toBe(200);
+    });
   });
 
   test.each([

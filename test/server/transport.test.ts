@@ -35,6 +35,7 @@ describe("HTTP/1.1", () => {
     ["header block over 16 KiB", `GET /api/hello HTTP/1.1\r\nHost: a\r\nX-Big: ${"x".repeat(64 * 1024)}\r\n\r\n`, 431],
     ["no HTTP at all", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 400],
     ["a method there is not", "BREW /api/hello HTTP/1.1\r\nHost: a\r\n\r\n", 400],
+    ["a tunnel", "CONNECT elsewhere.test:443 HTTP/1.1\r\nHost: elsewhere.test:443\r\n\r\n", 405],
     ["slow headers", "GET /api/hello HTTP/1.1\r\nHost: a\r\nX-Slow", 408],
     [
       "slow body",

@@ -26,6 +26,7 @@ export function createStreamHandler(
 ): (event: StreamEvent) => void {
   const server = createServer();
   server.on("request", onRequest);
+  server.on("connect", onRequest); // without it node responds, with no error body, and leaves the stream open
   server.on("checkContinue", onExpectContinue);
   return ({ stream, headers, flags, rawHeaders }) => void server.emit("stream", stream, headers, flags, rawHeaders);
 }
