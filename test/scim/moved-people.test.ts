@@ -16,6 +16,9 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
+let made = 0;
+const fresh = (domain: string) => `person${++made}@${domain}`;
+
 /** The token in the newest mail to an address that ends its account. */
 async function disownToken(email: string): Promise<string> {
   return /disown#token=([\w-]+)/u.exec((await mailsTo(app, email)).at(-1)?.text ?? "")?.[1] ?? "";
@@ -33,33 +36,34 @@ const end = async (token: string) => outcome(await app.call("POST", "/api/auth/e
 const show = async (token: string) => outcome(await app.call("GET", `/api/auth/invite/${token}`));
 
 test("an invitation of a directory ends when another one gives the person another address", async () => {
-  const { id, token } = await invited("hire@corp.test");
+  const [hire, thief] = [fresh("corp.test"), fresh("evil.test")];
+  const { id, token } = await invited(hire);
   expect(await show(token)).toBe("200");
-  expect(refusal(await move(id, "thief@evil.test"))).toBe("200");
+  expect(refusal(await move(id, thief))).toBe("200");
   expect(await show(token)).toBe("404 invitation_not_found");
   const title = { op: "replace", path: "title", value: "Engineer" };
   expect(refusal(await employer.patch(`/Users/${id}`, title))).toMatch(/^404/);
-  expect(await mailsTo(app, "thief@evil.test")).toEqual([]);
-  const again = await employer.user({ userName: "hire@corp.test" });
+  expect(await mailsTo(app, thief)).toEqual([]);
+  const again = await employer.user({ userName: hire });
   expect(again).toMatchObject({ active: true });
   expect(again.id).not.toBe(id);
 });
 
 test("an invitation of a directory ends with the account that its mailbox ends", async () => {
-  const { id, token: invitation } = await invited("owner@corp.test");
-  expect(await end(await disownToken("owner@corp.test"))).toBe("204");
+  const owner = fresh("corp.test");
+  const { id, token: invitation } = await invited(owner);
+  expect(await end(await disownToken(owner))).toBe("204");
   expect(refusal(await employer.call("GET", `/Users/${id}`))).toMatch(/^404/);
   expect(await show(invitation)).toBe("404 invitation_not_found");
-  expect(await employer.user({ userName: "owner@corp.test" })).toMatchObject({ active: true });
+  expect(await employer.user({ userName: owner })).toMatchObject({ active: true });
 });
 
 test("a link that ends an account works no more once the account has another address", async () => {
-  const { id } = await hostile.user({ userName: "typo@corp.test" });
-  await app.call("POST", "/api/auth/magic-link/send", { body: { email: "typo@corp.test" } });
-  const token = await disownToken("typo@corp.test");
-  expect(refusal(await move(id as string, "right@corp.test"))).toBe("200");
+  const [typo, right] = [fresh("corp.test"), fresh("corp.test")];
+  const { id } = await hostile.user({ userName: typo });
+  await app.call("POST", "/api/auth/magic-link/send", { body: { email: typo } });
+  const token = await disownToken(typo);
+  expect(refusal(await move(id as string, right))).toBe("200");
   expect(await end(token)).toBe("401 unauthorized");
-  expect(await runSql(app.databaseUrl, "select email from people where uuid = $1", [id])).toEqual([
-    { email: "right@corp.test" },
-  ]);
+  expect(await runSql(app.databaseUrl, "select email from people where uuid = $1", [id])).toEqual([{ email: right }]);
 });
