@@ -2,11 +2,19 @@ import pg from "pg";
 import { parseIntoClientConfig } from "pg-connection-string";
 import type { Log } from "../log.ts";
 import { tracing, withSpan } from "../tracing.ts";
-import { connectionReason, DatabaseStartError, isUnavailable, isUnwritable, READ_ONLY } from "./failure.ts";
+import {
+  connectionReason,
+  DatabaseStartError,
+  isRefusedParameter,
+  isUnavailable,
+  isUnwritable,
+  READ_ONLY,
+} from "./failure.ts";
 import { closeConnection } from "./patches/pg-close-connection.ts";
 import { GroupedStatement, QueryGroup } from "./patches/pg-query-group.ts";
 import type { Waiting } from "./patches/pg-query-group.ts";
-import { sessionOptions } from "./session-settings.ts";
+import { droppedOptions, refusedParameter, wrongRole } from "./pooler.ts";
+import { HAS_OPTIONS, sessionOptions } from "./session-settings.ts";
 import { createStatementNames } from "./statement-names.ts";
 
 /** The restricted role: reads and writes rows, owns nothing, cannot change audit events. */
@@ -30,7 +38,15 @@ type Send = (...args: unknown[]) => unknown;
 const statementNames = createStatementNames();
 
 /** What a new connection has to be able to do. */
-const CHECK = `select current_user as role, current_setting('transaction_read_only') = 'on' as "isReadOnly"`;
+const CHECK = `select current_user as role, ${HAS_OPTIONS} as "hasOptions",
+  current_setting('transaction_read_only') = 'on' as "isReadOnly"`;
+
+/** Result of {@link CHECK}. */
+interface Checked {
+  role: string;
+  hasOptions: boolean;
+  isReadOnly: boolean;
+}
 
 /** A connection that fails unless it writes in the restricted role, and that is closed when a query takes too long. */
 class BoundedClient extends pg.Client {
@@ -78,17 +94,23 @@ class BoundedClient extends pg.Client {
 
   /**
    * Connects and verifies the role: a pooler may drop the option that sets it, and the connecting user may own the
-   * tables and be able to change audit events. Refuses a server that only reads, such as a former primary whose name
-   * still leads to it: the connection would stay in the pool.
+   * tables and be able to change audit events. A pooler that drops options and whose user has the role anyway may also
+   * give each transaction another server, where prepared statements fail. Refuses a server that only reads, such as a
+   * former primary whose name still leads to it: the connection would stay in the pool.
    */
   #connectAndCheck(connect: () => Promise<unknown>, send: Send): pg.Client["connect"] {
     const checked = async (): Promise<void> => {
-      await connect();
+      try {
+        await connect();
+      } catch (error) {
+        throw isRefusedParameter(error) ? refusedParameter(addressOf(this), error.message) : error;
+      }
       const timer = setTimeout(() => closeConnection(this), DATABASE_TIMEOUTS.responseMs);
       try {
-        const { rows } = (await send(CHECK)) as pg.QueryResult<{ role: string; isReadOnly: boolean }>;
-        if (rows[0]?.role !== appRole) throw wrongRole(this, rows[0]?.role ?? "an unknown role");
-        if (rows[0].isReadOnly) throw readOnly();
+        const [found] = ((await send(CHECK)) as pg.QueryResult<Checked>).rows;
+        if (found?.role !== appRole) throw wrongRole(addressOf(this), found?.role ?? "an unknown role", appRole);
+        if (!found.hasOptions) throw droppedOptions(addressOf(this));
+        if (found.isReadOnly) throw readOnly();
       } catch (error) {
         this.isRefused = true;
         closeConnection(this);
@@ -108,13 +130,7 @@ class BoundedClient extends pg.Client {
   }
 }
 
-function wrongRole({ host, port, database }: pg.Client, role: string): DatabaseStartError {
-  return new DatabaseStartError(
-    `The database ${database ?? "postgres"} at ${host}:${port} runs statements as ${role} and not as ${appRole}, ` +
-      "because a connection pooler or proxy drops the start-up option that sets the role. " +
-      'Configure it to pass "options", or connect to the database directly.',
-  );
-}
+const addressOf = ({ host, port, database }: pg.Client): string => `${database ?? "postgres"} at ${host}:${port}`;
 
 function readOnly(): Error {
   return Object.assign(new Error("it is read-only: a standby, or set so by its administrator"), { code: READ_ONLY });
@@ -186,6 +202,7 @@ export function describeDatabase(url: string): string {
 
 /** Returns the error of a database that does not accept connections, with the address and without the password. */
 export function connectionFailure(url: string, error: unknown, waitedMs: number): DatabaseStartError {
+  if (isRefusedParameter(error)) return refusedParameter(describeDatabase(url), error.message);
   const reason = connectionReason(error instanceof AggregateError ? (error.errors[0] as Error) : (error as Error));
   const waited = `(waited ${Math.round(waitedMs / 1000)} s)`;
   const away = isUnwritable(error) ? "takes no writes" : "cannot be reached";

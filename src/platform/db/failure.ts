@@ -6,6 +6,9 @@ import { isStalePlan } from "./statement-names.ts";
 /** The database cannot be reached, migrated or used. The message has one line and contains no secrets. */
 export class DatabaseStartError extends StartError {}
 
+/** A connection does not run its statements in the restricted role. */
+export class WrongRoleError extends DatabaseStartError {}
+
 /** Network and SQLSTATE codes of an unavailable database, as opposed to a wrong statement. */
 const UNAVAILABLE = new Set([
   "ECONNREFUSED",
@@ -80,8 +83,17 @@ export function isCanceled(error: unknown): boolean {
   return codeOf(error) === "57014";
 }
 
+/**
+ * Whether a connection pooler (PgBouncer) refuses a start-up parameter, which another attempt does not change. Its code
+ * is 08P01 for this as for a server that is away.
+ */
+export function isRefusedParameter(error: unknown): error is Error {
+  return error instanceof Error && /^unsupported (options )?startup parameter/u.test(error.message);
+}
+
 /** Whether the database cannot be reached, is full, shuts down, or does not respond in time. */
 export function isUnavailable(error: unknown): boolean {
+  if (isRefusedParameter(error)) return false;
   const code = codeOf(error);
   if (code !== undefined && (UNAVAILABLE.has(code) || /^(08|53|58)...$/.test(code))) return true;
   return error instanceof Error && unavailableText.test(error.message);

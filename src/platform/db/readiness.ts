@@ -1,4 +1,4 @@
-import { connectionReason, DatabaseStartError, isReadOnly } from "./failure.ts";
+import { connectionReason, isReadOnly, WrongRoleError } from "./failure.ts";
 import { migrationTable } from "./requirements.ts";
 import type { Database } from "./types.ts";
 
@@ -31,7 +31,7 @@ export async function readReadiness(prepared: Database["prepared"], expected: re
   } catch (error) {
     // undefined_table, and invalid_parameter_value for a role that does not exist yet
     const { code, cause } = error as { code?: string; cause?: unknown };
-    if (cause instanceof DatabaseStartError) return { database: "not in the restricted role", migrations: "unknown" };
+    if (cause instanceof WrongRoleError) return { database: "not in the restricted role", migrations: "unknown" };
     if (isReadOnly(cause)) return { database: "read-only", migrations: "unknown" };
     if (code === "42P01" || code === "22023") return { database: "ok", migrations: "not run" };
     return {

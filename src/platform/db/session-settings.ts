@@ -17,7 +17,12 @@ const SETTINGS: Readonly<Record<string, string>> = {
   // Waits are bounded by the time limits of statements, and by those that migrations set.
   lock_timeout: "0",
   idle_session_timeout: "0",
+  // Shows that these settings have arrived.
+  "atrium.options": "passed",
 };
+
+/** SQL that is true in a connection whose start-up options have arrived; some poolers drop them. */
+export const HAS_OPTIONS = `current_setting('atrium.options', true) is not distinct from 'passed'`;
 
 /** Returns start-up options that follow `given`, with these settings besides the ones of every connection. */
 export function sessionOptions(given: string | undefined, settings: Readonly<Record<string, string>>): string {
