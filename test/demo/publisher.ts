@@ -6,12 +6,14 @@ import { signDelivery, verifyDelivery } from "../../src/platform/outgoing/signat
 /** What the service posts to a publisher's provision webhook. */
 export interface ProvisionCall {
   type: string;
+  timestamp: string;
   id: string;
   data: {
     install_id: string;
     slug: string;
     org: { org_uuid: string; name: string };
     callback_url: string;
+    expires_at: string;
     plan_id: string;
     quantity: number;
   };

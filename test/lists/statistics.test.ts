@@ -171,10 +171,13 @@ describe("statistics of a webhook", () => {
 });
 
 describe("statistics of an app", () => {
-  it("statistics count what became of the installs of every organization", async () => {
+  it("statistics count what became of the installs of the app in every organization", async () => {
     app.clock.set(NOW);
     const buyer = await founder(app);
-    const { body } = await app.call("POST", `/api/marketplace/${shop.slug}/install`, { token: buyer.token, body: {} });
+    const install = (slug: string) =>
+      app.call("POST", `/api/marketplace/${slug}/install`, { token: buyer.token, body: {} });
+    const other = await publish(app, owner.token, {}, await app.login());
+    const [{ body }] = await Promise.all([install(shop.slug), install(other.slug)]);
     app.clock.advance(DAY);
     await app.call("DELETE", `/api/installs/${body.install_id}`, { token: await app.login() });
     const { body: stats } = await get(`/api/marketplace/apps/${shop.appId}/stats`, await app.login());

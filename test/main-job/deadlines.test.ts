@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/platform/clock.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
@@ -6,21 +6,28 @@ import { openMarket } from "../support/market.ts";
 import type { Market } from "../support/market.ts";
 import { temporalServer } from "../support/temporal.ts";
 
-let app: TestApp;
-let market: Market;
-beforeAll(async () => {
+/** A service with a deadline for provisioning, a market, and what ends both. */
+async function open(deadline: string): Promise<{ app: TestApp; market: Market; close: () => Promise<void> }> {
   const env = {
     SERVICE_WEBHOOK_SCHEDULE: "0s,100ms",
-    SERVICE_PROVISION_DEADLINE: "700ms",
+    SERVICE_PROVISION_DEADLINE: deadline,
     SERVICE_DEPROVISION_DEADLINE: "700ms",
   };
-  app = await startApp({ role: "all", temporal: await temporalServer(), clock: systemClock, env });
-  market = await openMarket(app);
+  const app = await startApp({ role: "all", temporal: await temporalServer(), clock: systemClock, env });
+  const market = await openMarket(app);
+  const close = async (): Promise<void> => {
+    await market.close();
+    await app.close();
+  };
+  return { app, market, close };
+}
+
+let market: Market;
+let close: () => Promise<void>;
+beforeAll(async () => {
+  ({ market, close } = await open("4s"));
 });
-afterAll(async () => {
-  await market.close();
-  await app.close();
-});
+afterAll(() => close());
 
 const events = (install: { timeline: { event: string }[] }): string[] => install.timeline.map(({ event }) => event);
 
@@ -46,9 +53,21 @@ it("an install fails when no report follows a response of 202", async () => {
   expect(offer.server.calls).toHaveLength(1);
 });
 
+it("a publisher that responds with 202 at last has the whole deadline for its report from then on", async () => {
+  const offer = await market.offer((_call, nth) => ({ status: nth > 1 ? 202 : 500 }));
+  const { body } = await offer.install();
+  const { timeline } = await market.until(body.install_id, "deprovisioned");
+  expect(timeline.map(({ event }) => event)).toEqual(["requested", "attempt_failed", "accepted", "failed"]);
+  const [accepted, failed] = timeline.slice(-2).map(({ at }) => Date.parse(at));
+  expect(Number(failed) - Number(accepted)).toBeGreaterThanOrEqual(3_990);
+});
+
 it.each([500, 202])(
   "a deprovisioning whose only responses are %i is forced, with its cloud target, and the timeline shows it",
   async (status) => {
+    // A response of 202 is no reason to wait for as long as a provisioning may take.
+    const { app, market, close } = await open("1h");
+    onTestFinished(close);
     const active = { status: 200, body: { cloud_target: { provider: "aws", region: "eu-1" } } };
     const offer = await market.offer(({ type }) => (type === "install.provisioning" ? active : { status }));
     const single = { token: market.publisher, body: { deployment_modes: ["single_tenant"] } };

@@ -86,6 +86,10 @@ describe("publishing", () => {
     expect((await install(slug)).body).toMatchObject({ status: 404, code: "app_not_found" });
   });
 
+  it.each(["a1b", "0-0", "x".repeat(63)])("takes the slug %s", async (slug) => {
+    expect((await publish(draftOf(slug, webhook))).status).toBe(201);
+  });
+
   it.each(["a", "ab", "-ab", "ab-", "a--b", "Abc", "a_b", "a b", "x".repeat(64), "apps", "installs", "admin", "ä-b"])(
     "refuses the slug %s",
     async (slug) => {

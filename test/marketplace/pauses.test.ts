@@ -40,10 +40,10 @@ describe("suspending and resuming", () => {
   it("suspending and resuming returns the install, notifies the publisher and refuses other transitions", async () => {
     const { offer, installId } = await active(() => ({ status: 200 }));
     expect(outcome(await turn(offer, installId, "resume"))).toBe("409 invalid_transition");
-    expect(await turn(offer, installId, "suspend")).toMatchObject({
-      status: 200,
-      body: { install_id: installId, status: "suspended" },
-    });
+    const before = must(await app.call("GET", `/api/installs/${installId}`, { token: market.buyer }));
+    const suspended = await turn(offer, installId, "suspend");
+    expect(suspended).toMatchObject({ status: 200, body: { install_id: installId, status: "suspended" } });
+    expect(Date.parse(suspended.body.updated_at)).toBeGreaterThan(Date.parse(before.updated_at));
     expect(outcome(await turn(offer, installId, "suspend"))).toBe("409 invalid_transition");
     await expect.poll(() => types(offer)).toEqual(["provisioning", "suspended"]);
     expect(must(await turn(offer, installId, "resume", market.buyer)).status).toBe("active");
