@@ -2,14 +2,8 @@ import pg from "pg";
 import { parseIntoClientConfig } from "pg-connection-string";
 import type { Log } from "../log.ts";
 import { tracing, withSpan } from "../tracing.ts";
-import {
-  connectionReason,
-  DatabaseStartError,
-  isRefusedParameter,
-  isUnavailable,
-  isUnwritable,
-  READ_ONLY,
-} from "./failure.ts";
+import { closeWhenDemoted, isDemoted, readOnly } from "./demotion.ts";
+import { connectionReason, DatabaseStartError, isRefusedParameter, isUnavailable, isUnwritable } from "./failure.ts";
 import { closeConnection } from "./patches/pg-close-connection.ts";
 import { GroupedStatement, QueryGroup } from "./patches/pg-query-group.ts";
 import type { Waiting } from "./patches/pg-query-group.ts";
@@ -58,6 +52,7 @@ class BoundedClient extends pg.Client {
     const send = super.query.bind(this) as unknown as Send;
     // While the role is checked there is no other listener, and an error without one would end the process.
     this.on("error", () => undefined);
+    closeWhenDemoted(this);
     this.connect = this.#connectAndCheck(super.connect.bind(this), send);
     const bounded: Send = (...given) => {
       // Bounded by `sendGroup`.
@@ -131,10 +126,6 @@ class BoundedClient extends pg.Client {
 }
 
 const addressOf = ({ host, port, database }: pg.Client): string => `${database ?? "postgres"} at ${host}:${port}`;
-
-function readOnly(): Error {
-  return Object.assign(new Error("it is read-only: a standby, or set so by its administrator"), { code: READ_ONLY });
-}
 
 /** Closes a connection whose server has not responded in time. */
 function closeSilent(client: pg.Client): void {
@@ -255,10 +246,10 @@ export function createAppPool(url: string, max: number, log: Log): pg.Pool {
   pool.on("error", (error, client) => {
     if (!(client instanceof BoundedClient && client.isRefused)) logLoss(error);
   });
-  // A connection that is released inside a transaction is not reused.
+  // A connection that is released inside a transaction is not reused, and neither is one that can no longer write.
   pool.on("release", (_error, client) => {
     const status = client.getTransactionStatus();
-    if (status === "T" || status === "E") void client.end().catch(() => undefined);
+    if (status === "T" || status === "E" || isDemoted(client)) void client.end().catch(() => undefined);
   });
   pool.on("connect", (client) => client.on("error", (error) => log.debug({ err: error }, "database connection error")));
   return pool;

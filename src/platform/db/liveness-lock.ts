@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Pool, PoolClient } from "pg";
 import type { Log } from "../log.ts";
 import { createAppPool } from "./connection.ts";
+import { isDemoted } from "./demotion.ts";
 import { mapFailure } from "./failure.ts";
 import { withoutTransactionTimeout } from "./session-settings.ts";
 
@@ -44,6 +45,16 @@ export function createLivenessLock(url: string, log: Log): LivenessLock {
     lost.release(true);
   }
 
+  /** Others look for the lock on the server that takes writes. */
+  async function check(taken: PoolClient): Promise<void> {
+    try {
+      await taken.query("select 1");
+      if (isDemoted(taken)) discard(taken);
+    } catch {
+      discard(taken);
+    }
+  }
+
   async function acquire(): Promise<string> {
     const taken = await pool.connect();
     client = taken;
@@ -59,7 +70,7 @@ export function createLivenessLock(url: string, log: Log): LivenessLock {
       await taken.query("set local tcp_keepalives_count = 3");
       const id = randomBytes(8).readBigInt64BE().toString();
       await taken.query("select pg_advisory_xact_lock($1)", [id]);
-      timer = setInterval(() => void taken.query("select 1").catch(() => discard(taken)), CHECK_MS).unref();
+      timer = setInterval(() => void check(taken), CHECK_MS).unref();
       return id;
     } catch (error) {
       discard(taken);
