@@ -29,7 +29,7 @@ export class UsageError extends StartError {
 }
 
 const RUN_ROLES = ["all", "serve", "worker", "migrate", "status", "rewrap"] as const;
-const ROLES = [...RUN_ROLES, "reset-password", "verify-audit", "vault", "workload-agent"];
+const ROLES = [...RUN_ROLES, "reset-password", "verify-audit", "vault", "workload-agent"] as const;
 
 /** Commands whose exit code 1 is an answer, or that name another one for errors. */
 const OWN_EXIT_CODES: ReadonlySet<string> = new Set(["verify-audit", "vault", "workload-agent"]);
@@ -55,7 +55,8 @@ export function readArguments(argv: readonly string[]): Command {
   try {
     const { values, positionals } = parseArgs(given);
     const { help, version: isVersion, "fake-payments": fakePayments, ...options } = values;
-    const [role = "all", ...rest] = positionals;
+    const [name = "all", ...rest] = positionals;
+    const role = readRole(name);
     if (help === true) return { print: helpOf(role) };
     if (isVersion === true) return { print: `${version()}\n` };
     if (fakePayments === true && role !== "all") throw new Error("--fake-payments belongs to the role all");
@@ -63,7 +64,6 @@ export function readArguments(argv: readonly string[]): Command {
     if (role === "verify-audit") return readVerifyAudit(rest, options);
     if (role === "vault") return readVault(rest, options);
     if (role === "workload-agent") return readWorkloadAgent(rest, options);
-    if (!isRole(role)) throw new Error(`Unknown role ${role}; the roles are ${ROLES.join(", ")}`);
     required(role, options, []);
     if (rest.length > 0) throw new Error(`${role} takes no argument`);
     return { run: role, ...(fakePayments === true && { fakePayments }) };
@@ -74,7 +74,8 @@ export function readArguments(argv: readonly string[]): Command {
   }
 }
 
-const helpOf = (role: string): string => (Object.hasOwn(HELP, role) ? HELP[role as keyof typeof HELP] : HELP.all);
+const helpOf = (role: (typeof ROLES)[number]): string =>
+  Object.hasOwn(HELP, role) ? HELP[role as keyof typeof HELP] : HELP.all;
 
 /** The given values of a command's options. @throws {Error} when one is missing, or another is given */
 function required<N extends keyof Options>(command: string, options: Options, names: readonly N[]): Record<N, string> {
@@ -123,6 +124,8 @@ function readWorkloadAgent(more: string[], options: Options): Command {
   return { workloadAgent: { server, caFile, socket, tokenFile } };
 }
 
-function isRole(text: string): text is (typeof RUN_ROLES)[number] {
-  return (RUN_ROLES as readonly string[]).includes(text);
+function readRole(text: string): (typeof ROLES)[number] {
+  const found = ROLES.find((role) => role === text);
+  if (found === undefined) throw new Error(`Unknown role ${text}; the roles are ${ROLES.join(", ")}`);
+  return found;
 }

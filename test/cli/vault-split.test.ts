@@ -83,6 +83,7 @@ it.each([
   [["serve", "--url", "http://localhost"], 1, "atrium: serve takes no --url; see --help."],
   [["serve", "now"], 1, "atrium: serve takes no argument; see --help."],
   [["valt", "unseal", masterKey], 1, "atrium: Unknown role valt; the roles are all, serve, "],
+  [["migrat", "--help"], 1, "atrium: Unknown role migrat; the roles are all, serve, "],
 ])("the command line %j is refused with exit code %d and a message", async (args, exitCode, message) => {
   const { code, err } = await runCommand(args);
   expect(code).toBe(exitCode);
