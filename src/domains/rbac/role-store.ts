@@ -1,6 +1,8 @@
 import { byText, createdAt, readList } from "../../platform/db/list.ts";
 import type { Listed } from "../../platform/db/list.ts";
 import type { Page } from "../../platform/db/paging.ts";
+import { rowsOf } from "../../platform/db/rows.ts";
+import type { Source } from "../../platform/db/rows.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 
 /** A role with its permissions. */
@@ -104,9 +106,14 @@ export function listPermissions(database: Database): Promise<NamedRow[]> {
   return database.prepared<NamedRow>("access_permissions", "select id, name from permissions order by id", []);
 }
 
+/** Locks an organization's own roles of these names against a change of their permissions, until the end. */
+export async function lockRoles(tx: Tx, orgUuid: string, names: readonly string[]): Promise<void> {
+  await tx.query("select from roles where org_uuid = $1 and name = any ($2) order by id for share", [orgUuid, names]);
+}
+
 /** Whether a role of one of these names, of the organization or built in, has a permission. */
 export async function rolesGrant(
-  database: Pick<Database, "prepared">,
+  source: Source,
   orgUuid: string,
   names: readonly string[],
   permission: string,
@@ -115,7 +122,7 @@ export async function rolesGrant(
     select 1 as one from roles r
     join role_permissions rp on rp.role_id = r.id join permissions p on p.id = rp.permission_id
     where (r.org_uuid = $1 or r.org_uuid is null) and r.name = any ($2) and p.name = $3 limit 1`;
-  return (await database.prepared("access_permission_check", sql, [orgUuid, names, permission])).length > 0;
+  return (await rowsOf(source, "access_permission_check", sql, [orgUuid, names, permission])).length > 0;
 }
 
 /** Permissions of a role the organization has; undefined for a role it does not have. */

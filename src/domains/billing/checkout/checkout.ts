@@ -131,6 +131,7 @@ export function createCheckout(
   /**
    * Opens the session of a claimed checkout and stores it; frees the claim when either fails.
    * @throws {unavailable} when another request has claimed the checkout since: nobody is shown this session
+   * @throws {forbidden} when the caller has lost the permission since
    * @throws {quote_expired} when the install that it is for has ended since
    */
   async function open(
@@ -144,6 +145,7 @@ export function createCheckout(
     try {
       const session = await openSession(context.caller, quote, claim, pages);
       await context.transaction(async (tx) => {
+        await demand(context.caller, "billing:write", tx);
         if (!(await store.storeSession(tx, claim, session))) throw errors.unavailable({ retryAfter: 1 });
         // An event of this session may have come before.
         await inbox.match(tx, provider, [session.id]);

@@ -36,6 +36,7 @@ export function createPortal(
 
     /**
      * Opens a session of the customer portal for the organization's customer, or for the caller's own.
+     * @throws {forbidden} without the permission `billing:write` when the session is open
      * @throws {validation_error} for a page that is neither the service's nor an allowed origin's
      * @throws {provider_unknown} for another provider than the two
      * @throws {provider_not_configured} when it is not configured
@@ -60,14 +61,15 @@ export function createPortal(
         .catch((error: unknown) => {
           throw isUnknown(error) ? billingErrors.unknownCustomer({ cause: error }) : error;
         });
-      await context.transaction((tx) =>
-        events.emit(tx, EVENTS["billing_portal.opened"], {
+      await context.transaction(async (tx) => {
+        await demand(context.caller, "billing:write", tx);
+        await events.emit(tx, EVENTS["billing_portal.opened"], {
           by: causedBy(context),
           orgUuid,
           resourceId: orgUuid,
           metadata: { provider: name },
-        }),
-      );
+        });
+      });
       return { url, expiresAt };
     },
   };
