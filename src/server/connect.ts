@@ -75,10 +75,10 @@ export function connectHandlers(
   return new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
 }
 
-/** Allows Connect GET for exactly the rpcs whose bindings are all GET (decisions 15.6). */
+/** Allows Connect GET for exactly the rpcs whose bindings are all GET (decisions 15.6). Its streams take POST alone. */
 function methodOf(policy: Policy): DescMethod {
   const { NO_SIDE_EFFECTS, IDEMPOTENCY_UNKNOWN } = MethodOptions_IdempotencyLevel;
-  const idempotency = policy.safe ? NO_SIDE_EFFECTS : IDEMPOTENCY_UNKNOWN;
+  const idempotency = policy.safe && policy.method.methodKind === "unary" ? NO_SIDE_EFFECTS : IDEMPOTENCY_UNKNOWN;
   if (policy.method.idempotency === idempotency) return policy.method;
   return Object.create(policy.method, { idempotency: { value: idempotency, enumerable: true } }) as DescMethod;
 }

@@ -80,6 +80,18 @@ describe("CORS", () => {
     expect([wrong.status, wrong.headers.get("allow")]).toEqual([405, "POST, OPTIONS"]);
   });
 
+  test.each([undefined, "application/json", "application/connect+json", "application/grpc-web"])(
+    "a stream over Connect allows no GET, whatever content type (%s) a GET has",
+    async (type) => {
+      const path = "/atrium.echo.v1.EchoService/Watch";
+      const options = await server.fetch(path, { method: "OPTIONS" });
+      expect([options.status, options.headers.get("allow")]).toEqual([204, "POST, OPTIONS"]);
+      const headers = type === undefined ? {} : { "content-type": type };
+      const get = await server.fetch(`${path}?connect=v1&encoding=json&message=%7B%7D`, { headers });
+      expect([get.status, get.headers.get("allow")]).toEqual([405, "POST, OPTIONS"]);
+    },
+  );
+
   test("any loopback origin is allowed in development", async () => {
     const development = await start({ corsOrigins: "loopback" });
     const allowed = async (origin: string): Promise<boolean> =>
