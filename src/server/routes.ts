@@ -139,9 +139,10 @@ function procedure(path: string, call: Call, request: NodeRequest, response: Nod
   const type = call.header("content-type") ?? "";
   call.protocol = protocolOf(type);
   const extra = commonHeaders(call);
-  const allowed = handler === undefined ? "" : methodsOf(handler);
+  const allowed = handler === undefined ? "POST, OPTIONS" : methodsOf(handler);
   if (request.headers.origin !== undefined) {
-    const preflight = handler === undefined ? undefined : table.cors.preflight(request, allowed);
+    // Of an unknown procedure too: without it a browser does not let a page see that the procedure is unknown.
+    const preflight = table.cors.preflight(request, allowed);
     if (preflight !== undefined) return void response.writeHead(204, { ...extra, ...preflight }).end();
     Object.assign(extra, table.cors.headers(request));
   } else if (request.method !== "POST" && table.cors.varies) extra["vary"] = "Origin";

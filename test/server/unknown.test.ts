@@ -98,6 +98,16 @@ describe.each(unknown)("The unknown procedure %s", (path) => {
     },
   );
 
+  test("a preflight for an unknown procedure passes, so that a page gets UNIMPLEMENTED", async () => {
+    const headers = { origin: "https://app.test", "access-control-request-method": "POST" };
+    const preflight = await server.fetch(path, { method: "OPTIONS", headers });
+    expect([preflight.status, preflight.headers.get("access-control-allow-origin")]).toEqual([204, headers.origin]);
+    expect(preflight.headers.get("access-control-allow-methods")).toContain("POST");
+    const foreign = { ...headers, origin: "https://evil.test" };
+    const refused = await server.fetch(path, { method: "OPTIONS", headers: foreign });
+    expect([refused.status, refused.headers.has("access-control-allow-origin")]).toEqual([404, false]);
+  });
+
   test("an unknown procedure is an unknown route for any request that is not a call", async () => {
     for (const method of ["GET", "PUT", "DELETE"]) {
       expect(await (await server.fetch(path, { method })).json()).toMatchObject({
