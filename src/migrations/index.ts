@@ -71,6 +71,7 @@ import { paddleCustomers } from "./0106-paddle-customers.ts";
 import { oidcRedeemOrder } from "./0111-oidc-redeem-order.ts";
 import { lowerCaseOfLists } from "./0112-lower-case.ts";
 import { wrongCodes } from "./0096-wrong-codes.ts";
+import { signInAddresses } from "./0097-sign-in-addresses.ts";
 import { directoryMoves } from "./0120-directory-moves.ts";
 import { openCheckouts } from "./0119-open-checkouts.ts";
 import { olderInstances } from "./0113-older-instances.ts";
@@ -153,4 +154,5 @@ export const migrations: readonly MigrationObject[] = [
   wrongCodes,
   directoryMoves,
   lowerCaseOfLists,
+  signInAddresses,
 ];

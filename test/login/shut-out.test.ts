@@ -3,6 +3,7 @@ import { startApp } from "../support/app.ts";
 import type { Answer, TestApp } from "../support/app.ts";
 import { codeAt } from "../mfa/support.ts";
 import { founder, mailsTo, outcome, password as longPassword } from "../support/people.ts";
+import { runSql } from "../support/postgres.ts";
 
 // Hundreds of passwords are hashed.
 let app: TestApp;
@@ -85,6 +86,30 @@ describe("after 100 consecutive failures by passwords and codes from any address
     expect(outcome(await login(home, email, password))).toBe("200");
     expect(outcome(await login(stranger(), email, "wrong"))).toBe("401 unauthorized");
     expect(outcome(await login(stranger(), email, password))).toBe("200");
+  });
+
+  it("an address can try again however often others have signed the person in since", async () => {
+    const { email, userUuid, orgName } = await founder(app);
+    const enter = (address: string) => from(address, "login", { email, password: longPassword, org_name: orgName });
+    const known = ["192.0.2.1", "2001:db8:1:2::1", "2001:db8::1:0:0:5", "2001:db8:0:1::1"];
+    for (const address of known) expect(outcome(await enter(address))).toBe("200");
+    app.clock.advance(day);
+    // Of a program that signs in by their password.
+    await runSql(
+      app.databaseUrl,
+      `insert into sessions (uuid, user_uuid, org_uuid, device_uuid, amr, auth_time, created_at, last_seen_at,
+         ip_address, user_agent, expires_at, refresh_until)
+       select gen_random_uuid(), user_uuid, org_uuid, device_uuid, amr, $2, $2, $2, '192.0.2.10', user_agent,
+         expires_at, refresh_until
+       from (select * from sessions where user_uuid = $1 limit 1) one, generate_series(1, 10000)`,
+      [userUuid, new Date(app.clock.now())],
+    );
+    await fail(email, 100);
+    for (const address of [stranger(), "192.0.2.11", "2001:db8:1:3::1", "2001:db8:0:2::1", "2001:db9::1"])
+      shut(await enter(address));
+    for (const address of ["192.0.2.1", "2001:db8:1:2:ffff::9", "2001:db8::9", "2001:db8:0:1:1::"])
+      expect(outcome(await guess(address, email))).toBe("401 unauthorized");
+    expect(outcome(await enter("192.0.2.10"))).toBe("200");
   });
 
   it("unknown people get the same responses", async () => {

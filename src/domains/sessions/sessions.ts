@@ -4,7 +4,7 @@ import type { Cursors } from "../../platform/cursors.ts";
 import type { Sealer } from "../../platform/crypto/sealed.ts";
 import type { Database } from "../../platform/db/types.ts";
 import type { Log } from "../../platform/log.ts";
-import { limitKey } from "../../platform/outgoing/address.ts";
+import { limitKey, limitKeyRange } from "../../platform/outgoing/address.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Access } from "../access/index.ts";
 import type { Events } from "../event-catalogue/index.ts";
@@ -81,7 +81,7 @@ export function createSessions(deps: SessionsDeps) {
     ...createRefresh(opening),
     /** Whether an address, as limits count it, has signed in the person behind an email within 30 days. */
     signedInFrom: async (emailKey: string, address: string): Promise<boolean> =>
-      (await signInAddresses(database, emailKey, dateOf(clock, -RETENTION_MS))).some(
+      (await signInAddresses(database, emailKey, dateOf(clock, -RETENTION_MS), limitKeyRange(address))).some(
         (one) => limitKey(one) === address,
       ),
     /** The caller behind an access token; for the gate. */

@@ -71,13 +71,24 @@ export function markUsed(tx: Tx, orgUuid: string, userUuid: string, at: Date): v
 /** Maximum number of sign-ins of a person whose addresses are read. */
 const MAX_SIGN_INS = 10_000;
 
-/** Addresses that signed in the person behind an email since a time; none for an unknown email. */
-export async function signInAddresses(database: Database, emailKey: string, since: Date): Promise<string[]> {
+/**
+ * Addresses in a range of texts that signed in the person behind an email since a time; none for an unknown email. The
+ * range bounds what a stranger's attempt costs: sign-ins from other networks are not read, except where a zero in an
+ * IPv6 network widens the range.
+ */
+export async function signInAddresses(
+  database: Database,
+  emailKey: string,
+  since: Date,
+  [first, last]: readonly [first: string, last: string],
+): Promise<string[]> {
   const sql = `select distinct ip_address as address from (
     select ip_address from sessions
-    where user_uuid = (select uuid from people where email_key = $1) and created_at > $2 and source_uuid is null
-    order by created_at desc limit ${MAX_SIGN_INS}) as latest`;
-  return (await database.prepared<{ address: string }>("sessions_sign_in_addresses", sql, [emailKey, since])).map(
+    where user_uuid = (select uuid from people where email_key = $1) and source_uuid is null
+      and ip_address collate "C" between $3 and $4 and created_at > $2
+    limit ${MAX_SIGN_INS}) as found`;
+  const params = [emailKey, since, first, last];
+  return (await database.prepared<{ address: string }>("sessions_sign_in_addresses", sql, params)).map(
     (row) => row.address,
   );
 }

@@ -48,11 +48,26 @@ export function isTrustedProxy(address: string, trustedProxies: TrustedProxies):
   return isTrusted(canonicalAddress(address) ?? address, trustedProxies);
 }
 
+/** What a `limitKey` of an IPv6 network ends with. */
+const NETWORK = "::/64";
+
 /** Returns the subject of limits for an address: the whole IPv4 address, or the /64 of an IPv6 address. */
 export function limitKey(address: string): string {
   if (isIP(address) !== 6) return address;
   const parts = ipaddr.IPv6.parse(withoutZone(address)).parts.slice(0, 4);
-  return `${parts.map((part) => part.toString(16)).join(":")}::/64`;
+  return `${parts.map((part) => part.toString(16)).join(":")}${NETWORK}`;
+}
+
+/**
+ * Returns the first and the last text, in the order of bytes, between which lie the canonical forms of all addresses
+ * with a `limitKey`. A zero in an IPv6 network ends what their forms have in common: it may be left out.
+ */
+export function limitKeyRange(key: string): [first: string, last: string] {
+  if (!key.endsWith(NETWORK)) return [key, key];
+  const parts = key.slice(0, -NETWORK.length).split(":");
+  const zero = parts.indexOf("0");
+  const common = (zero === -1 ? parts : parts.slice(0, zero)).map((part) => `${part}:`).join("");
+  return [common, `${common}~`];
 }
 
 /** Returns the canonical form; undefined for invalid addresses, which include `127.1`, ports and brackets. */
