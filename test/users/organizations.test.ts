@@ -88,7 +88,8 @@ describe("an organization", () => {
     });
     expect(outcome(await patch(platform, by.org, { plan: "golden" }))).toBe("400 invalid_plan");
     expect(outcome(await patch(platform, by.org, { name: "Taken over" }))).toBe("403 forbidden");
-    expect(outcome(await patch(platform, by.org, { plan: "pro", jit_domains: [] }))).toBe("403 forbidden");
+    for (const more of [{ jit_domains: [] }, { name: "Taken over" }, { sso_required: false }])
+      expect(outcome(await patch(platform, by.org, { plan: "pro", ...more }))).toBe("403 forbidden");
     expect(outcome(await patch(platform, nobody, { plan: "pro" }))).toBe("404 not_found");
     expect(outcome(await read(platform, by.org))).toBe("404 not_found");
     expect((await read(by.token, by.org)).body).toMatchObject({ plan: "enterprise", name: by.orgName });
