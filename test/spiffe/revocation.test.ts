@@ -43,6 +43,29 @@ describe("revoking an SVID", () => {
     expect(JSON.stringify((await read("active")).body.data)).not.toContain(id);
   });
 
+  test("SVIDs are listed by status to their organization alone, and an identity counts the active ones", async () => {
+    const [here, other] = [await workloads(app), await workloads(app)];
+    const [active, revoked, expired] = await Promise.all(
+      Array.from({ length: 3 }, async () => (await issue(app, here)).body.svid_id as string),
+    );
+    expect((await issue(app, other)).status).toBe(201);
+    expect((await revoke(revoked ?? "", here.token)).status).toBe(204);
+    const [begun, ended] = [2_000, 1_000].map((ago) => new Date(app.clock.now() - ago));
+    const age = "update svids set not_before = $2, not_after = $3 where svid_id = $1";
+    await runSql(app.databaseUrl, age, [expired, begun, ended]);
+    const read = async (path: string) => (await app.call("GET", path, { token: here.token })).body;
+    const ids = async (query: string): Promise<string[]> =>
+      (await read(`/api/auth/spiffe/svids${query}`)).data.map(({ svid_id: id }: { svid_id: string }) => id);
+    expect(await ids("?status=active")).toEqual([active]);
+    expect(await ids("?status=revoked")).toEqual([revoked]);
+    expect(await ids("?status=expired")).toEqual([expired]);
+    expect((await ids("")).toSorted()).toEqual([active, revoked, expired].toSorted());
+    expect(await read(`/api/organizations/${here.org}/service-identities/${here.identityId}`)).toMatchObject({
+      svid_count: 1,
+      svids: [{ svid_id: active }],
+    });
+  });
+
   test("of concurrent revocations of one SVID exactly one succeeds", async () => {
     const { svid_id: id } = (await issue(app, owner)).body as { svid_id: string };
     const answers = await Promise.all(Array.from({ length: 8 }, () => revoke(id)));
