@@ -109,6 +109,12 @@ export interface Server {
 
 /** Time between the abort of calls that still run and the end of the grace period, for their last responses. */
 const LAST_MS = 500;
+/**
+ * How long connections are accepted after the last running call. A client whose connection ended connects again at
+ * once, and takes a reset of the new one for a call that may have had an effect; it is refused with 503 instead. In
+ * steps: each turn of the event loop reads what has arrived, also after the process was blocked for longer.
+ */
+const REFUSING = { steps: 10, stepMs: 10 };
 
 /**
  * Creates the server.
@@ -144,13 +150,17 @@ export function createServer(options: ServerOptions): Server {
     async close(graceMs) {
       draining.abort();
       const lastMs = Math.min(LAST_MS, graceMs);
-      const drained = Promise.all(listeners().map((one) => one.drain()));
+      const drained = Promise.all(listeners().map((one) => one.drain())).then(refuseMore);
       await Promise.race([drained, sleep(graceMs - lastMs, undefined, { ref: false })]);
       // Streams that follow changes ended with `draining`; this ends the calls that still run.
       shutdown.abort(new ConnectError("the server is shutting down", Code.Unavailable));
       await Promise.all(listeners().map((one) => one.close(lastMs)));
     },
   };
+}
+
+async function refuseMore(): Promise<void> {
+  for (let step = 0; step < REFUSING.steps; step++) await sleep(REFUSING.stepMs);
 }
 
 /** What the handlers share with the listeners. */

@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { Health, HealthCheckResponse_ServingStatus as Status } from "../../gen/health/v1/health_pb.ts";
 import { startApp } from "../support/app.ts";
+import { h2Status } from "./sockets.ts";
 import { as, start } from "./support.ts";
 import type { Running } from "./support.ts";
 
@@ -137,6 +138,18 @@ test("a server without calls in flight closes at once, whatever connections and 
     await server.client(protocol, Health)["watch"]!({ service: "" })[Symbol.asyncIterator]().next();
   // The grace period is longer than the test may take.
   await server.close(600_000);
+});
+
+test("clients that connect again when they are told to go away get 503, not a reset", async () => {
+  const server = await start();
+  const sessions = await Promise.all(Array.from({ length: 5 }, () => openSession(server.url)));
+  const statuses = sessions.map(async ({ goneAway }) => {
+    await goneAway;
+    const again = connectH2(server.url).on("error", () => undefined);
+    return h2Status(again, {});
+  });
+  await server.close(60_000);
+  expect(new Set(await Promise.all(statuses))).toEqual(new Set([503]));
 });
 
 test("watches end with UNAVAILABLE when the server begins to drain, and do not delay its end", async () => {
