@@ -1,5 +1,7 @@
+import { createServer as createHttp2 } from "node:http2";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
+import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bearer, createAtrium } from "../../src/clients/typescript/index.ts";
 import { languages } from "./driver.ts";
@@ -45,6 +47,24 @@ it.each(CASES)("a call whose connection %s %s is repeated: TypeScript", async (_
   const { access } = createAtrium({ baseUrl: url, credential: bearer("x"), retries: 1 });
   await expect(access.getMe({})).rejects.toMatchObject({ errorCode: "unavailable" });
   expect(count).toBe(2);
+});
+
+it.each(["gRPC", "Connect"])("a call is repeated whose connection connect-node loses: %s over HTTP/2", async (name) => {
+  let calls = 0;
+  const ending = createHttp2().on("stream", ({ session }) => {
+    calls++;
+    session?.destroy();
+  });
+  await new Promise<void>((resolve) => ending.listen(0, "127.0.0.1", resolve));
+  const baseUrl = `http://127.0.0.1:${(ending.address() as AddressInfo).port}`;
+  const transport =
+    name === "gRPC" ? createGrpcTransport({ baseUrl }) : createConnectTransport({ baseUrl, httpVersion: "2" });
+  const { access, templates } = createAtrium({ baseUrl, credential: bearer("x"), retries: 1, transport });
+  await expect(access.getMe({})).rejects.toMatchObject({ errorCode: "unavailable" });
+  expect(calls).toBe(2);
+  await expect(templates.deleteTemplate({ id: "x" })).rejects.toMatchObject({ errorCode: "unavailable" });
+  expect(calls).toBe(3);
+  ending.close();
 });
 
 for (const language of languages()) {

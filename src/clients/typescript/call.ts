@@ -74,7 +74,7 @@ export async function runCall<T>(
     try {
       return await attempt(headers, left);
     } catch (reason) {
-      const error = AtriumError.from(reason);
+      const error = lostOf(AtriumError.from(reason), signal);
       const other = presents ? await otherToken(error) : undefined;
       if (other !== undefined) token = other;
       else {
@@ -146,6 +146,13 @@ function bearerOf(token: string): string {
 /** The limit of a call, in whole milliseconds, as its header needs them; undefined when it has none. */
 function limitOf(timeoutMs = 0): number | undefined {
   return timeoutMs > 0 && timeoutMs <= MAX_TIMER_MS ? Math.ceil(timeoutMs) : undefined;
+}
+
+/** Returns `unavailable` for a call whose connection ended, which transports of connect-node report as `canceled`. */
+export function lostOf(error: AtriumError, signal: AbortSignal | undefined): AtriumError {
+  const { code, status, rawMessage, metadata, cause } = error;
+  if (code !== Code.Canceled || status !== 0 || signal?.aborted === true) return error;
+  return AtriumError.from(new ConnectError(rawMessage, Code.Unavailable, metadata, undefined, cause));
 }
 
 function mayRepeat(

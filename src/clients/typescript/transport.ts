@@ -1,7 +1,7 @@
 import type { DescMessage, DescMethodStreaming, MessageInitShape } from "@bufbuild/protobuf";
 import { createContextValues } from "./bundled/connect.ts";
 import type { StreamResponse, Transport } from "./bundled/connect.ts";
-import { runCall } from "./call.ts";
+import { lostOf, runCall } from "./call.ts";
 import type { CallSettings } from "./call.ts";
 import { AtriumError } from "./errors.ts";
 import { settingsOf } from "./settings.ts";
@@ -56,7 +56,7 @@ async function streamOnce<I extends DescMessage, O extends DescMessage>(
     );
     const messages = response.message[Symbol.asyncIterator]();
     const first = await messages.next();
-    return { ...response, message: following(first, messages) };
+    return { ...response, message: following(first, messages, signal) };
   });
 }
 
@@ -64,11 +64,15 @@ async function* replay<T>(items: readonly T[]): AsyncGenerator<T> {
   yield* items;
 }
 
-async function* following<T>(first: IteratorResult<T, unknown>, rest: AsyncIterator<T>): AsyncGenerator<T> {
+async function* following<T>(
+  first: IteratorResult<T, unknown>,
+  rest: AsyncIterator<T>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<T> {
   try {
     for (let item = first; item.done !== true; item = await rest.next()) yield item.value;
   } catch (reason) {
-    throw AtriumError.from(reason);
+    throw lostOf(AtriumError.from(reason), signal);
   } finally {
     await rest.return?.();
   }
