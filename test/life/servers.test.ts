@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -124,13 +124,40 @@ test("PostgreSQL runs below a folder that is closed to others", async () => {
   await server.stop();
 });
 
-test("Temporal keeps its workflows across a kill and a restart", async () => {
+async function temporalOptions() {
   const program = await findTemporalProgram({
     path: process.env["PATH"],
     cacheHome: process.env["XDG_CACHE_HOME"],
     log: () => {},
   });
-  const options = { folder: folder.path, program, log: () => {}, onFatal: unexpected };
+  return { folder: folder.path, program, log: () => {}, onFatal: unexpected };
+}
+
+test("only the user who runs the service may read what the workflows of Temporal store", async () => {
+  const options = await temporalOptions();
+  const modes = (): [string, number][] =>
+    readdirSync(folder.path)
+      .filter((name) => name.startsWith("temporal.") && name !== "temporal.port")
+      .map((name) => [name, statSync(join(folder.path, name)).mode & 0o777]);
+  const closed = expect.arrayContaining([
+    ["temporal.db", 0o600],
+    ["temporal.log", 0o600],
+  ]) as unknown;
+  const umask = process.umask(0o022);
+  try {
+    await (await startTemporal(options)).stop();
+    expect(modes()).toEqual(closed);
+    expect(modes().filter(([, mode]) => mode !== 0o600)).toEqual([]);
+    chmodSync(join(folder.path, "temporal.db"), 0o644);
+    await (await startTemporal(options)).stop();
+    expect(modes()).toEqual(closed);
+  } finally {
+    process.umask(umask);
+  }
+});
+
+test("Temporal keeps its workflows across a kill and a restart", async () => {
+  const options = await temporalOptions();
   const first = await startTemporal(options);
   const client = createTemporalClient(first);
   const workflow = { workflowType: "none", workflowId: "install/1", taskQueue: "nobody", args: [] };

@@ -1,3 +1,4 @@
+import { chmodSync, existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { rememberedPort } from "./ports.ts";
@@ -87,7 +88,15 @@ export async function startTemporal({
     await stopLeftovers(database);
     // A minimal environment: no TEMPORAL_ variable and no file in the user's home changes its settings.
     const env = { PATH: dirname(program), HOME: folder };
-    const server = await startServer({ command: program, args, cwd: folder, env, logFile, stopSteps: STOP_STEPS });
+    restrictToOwner(database);
+    const server = await startServer({
+      command: "/bin/sh",
+      args: ["-c", 'umask 077; exec "$0" "$@"', program, ...args],
+      cwd: folder,
+      env,
+      logFile,
+      stopSteps: STOP_STEPS,
+    });
     onSpawn?.();
     // The client's libraries load slowly, so they load while the server starts.
     const { checkNamespace } = await import("../../platform/temporal/health.ts");
@@ -111,6 +120,14 @@ export async function startTemporal({
 
   const supervised = await supervise({ name: "The Temporal development server", start, log, onFatal });
   return { ...supervised, address, namespace };
+}
+
+/**
+ * Lets nobody else read the files of a database. The program makes them by its umask; those that earlier versions have
+ * made have that of the user.
+ */
+function restrictToOwner(database: string): void {
+  for (const file of [database, `${database}-wal`, `${database}-shm`]) if (existsSync(file)) chmodSync(file, 0o600);
 }
 
 /** Stops a server that a crash left running on this data. */
