@@ -65,7 +65,17 @@ describe("values", () => {
   test("the four schemes and relative URLs stay, anything else becomes #", () => {
     for (const url of ["https://a.test/x?y=1", "http://a.test", "mailto:a@a.test", "tel:+41", "/a/b", "?q", "#top", ""])
       expect(attributesOf(filled('<a href="{{v}}">x</a>', url))).toEqual([{ name: "href", value: url }]);
-    for (const url of ["javascript:1", "data:,x", "ftp://a.test", "file:///etc", "blob:x", "\u0000javascript:1"])
+    for (const url of ["HTTPS://a.test", "Mailto:a@a.test"])
+      expect(filled('<a href="{{v}}">x</a>', url)).toBe(`<a href="${url}">x</a>`);
+    for (const url of [
+      "javascript:1",
+      "JavaScript:1",
+      "data:,x",
+      "ftp://a.test",
+      "file:///etc",
+      "blob:x",
+      "\u0000javascript:1",
+    ])
       expect(filled('<a href="{{v}}">x</a>', url)).toBe('<a href="#">x</a>');
     expect(filled('<img srcset="/a 1x, {{v}} 2x">', "javascript:1")).toBe('<img srcset="#">');
     expect(filled('<svg><rect fill="{{v}}"/></svg>', "url(#a)")).toBe('<svg><rect fill="none"/></svg>');

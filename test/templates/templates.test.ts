@@ -68,6 +68,7 @@ describe("templates", () => {
     const stranger = await founder(app);
     expect((await render({ template_id: id }, stranger.token)).body).toMatchObject({ code: "template_not_found" });
     expect((await app.call("GET", `${TEMPLATES}/${id}`, { token: stranger.token })).status).toBe(404);
+    expect((await app.call("GET", TEMPLATES, { token: stranger.token })).body).toMatchObject({ data: [], total: 0 });
   });
 
   test("bad names, categories, variables and bodies return 400 and store nothing", async () => {
@@ -131,6 +132,20 @@ describe("rendering", () => {
     }
   });
 
+  test("no value comes from variables of another organization, or of another person", async () => {
+    const stranger = await founder(app);
+    const add = (who: Somebody, scope: string) =>
+      app.call("POST", "/api/ops/custom-variables", {
+        token: who.token,
+        body: { key: "elsewhere", value: "v", scope },
+      });
+    for (const answer of [await add(stranger, "global"), await add(stranger, "user"), await add(owner, "user")])
+      expect(answer.status).toBe(201);
+    const id = await made("<p>{{elsewhere}}</p>");
+    expect((await render({ template_id: id })).body).toMatchObject({ status: 422, code: "missing_variable" });
+    expect((await render({ template_id: id }, owner.token)).body.html).toBe("<p>v</p>");
+  });
+
   test("a change is rendered at once on every instance", async () => {
     const id = await made("<p>one</p>");
     for (const on of [app, second])
@@ -146,6 +161,10 @@ describe("rendering", () => {
     const { body } = await make({ name: "Offer {{x}} <1>", category: "proposal", variables: ["price", "client"] });
     const answer = await render({ template_id: body.id, variables: { price: "9 < 10", client: "Ada" } });
     expect(answer.body.html).toContain("<dd>9 &lt; 10</dd>");
+    const change = (text: string) =>
+      app.call("PATCH", `${TEMPLATES}/${body.id}`, { token: owner.token, body: { body: text } });
+    expect((await change("<p>{{city}}</p>")).body).toMatchObject({ variables: ["price", "client", "city"] });
+    expect((await change("")).body).toEqual(body);
     expect(answer.body.html).toContain("<h1>Offer &#123;&#123;x}} &lt;1&gt;</h1>");
     expect(answer.body.message).toEqual(expect.any(String));
   });
@@ -170,6 +189,16 @@ describe("rendering", () => {
     const id = await made(`<p>Order</p><table>${rows}</table><p>Thanks</p>`);
     const { body } = await render({ template_id: id, format: "text", variables: { item: "Boat", price: "12" } });
     expect(body.text).toBe("Order\n\nItem Price\nBoat 12\n\nThanks");
+  });
+
+  test("a value is inserted once, and is no template itself, in either format", async () => {
+    const id = await made('<p>{{a}}</p><a href="https://x.test/{{a}}">y</a>');
+    const variables = { a: "{{b}}", b: "again" };
+    for (const format of ["html", "text"]) {
+      const { body } = await render({ template_id: id, format, variables });
+      expect(body[format]).toContain("{{b}}");
+      expect(body[format]).not.toContain("again");
+    }
   });
 
   test("braces that are no placeholder of the body are text in either format", async () => {

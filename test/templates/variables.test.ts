@@ -62,7 +62,7 @@ test("only admins change global variables; another person's own is unknown to an
   });
 });
 
-test("a variable keeps its key unless a new one is given, which must be free", async () => {
+test("a variable keeps its key unless a new one is given, which must be free in its scope", async () => {
   const { id } = (await add({ key: "first", value: "1" })).body.data;
   await add({ key: "second", value: "1" });
   expect((await put(id, { value: "2" })).body).toMatchObject({ key: "first", value: "2" });
@@ -70,6 +70,11 @@ test("a variable keeps its key unless a new one is given, which must be free", a
   expect(await put(id, { key: "second", value: "4" })).toMatchObject({
     status: 409,
     body: { code: "variable_exists" },
+  });
+  const mine = (await add({ key: "mine", value: "1", scope: "user" }, employee.token)).body.data.id;
+  expect(await put(mine, { key: "second", value: "2" }, employee.token)).toMatchObject({
+    status: 200,
+    body: { key: "second", scope: "user" },
   });
   expect((await app.call("DELETE", `${VARIABLES}/${id}`, { token: owner.token })).status).toBe(204);
   expect((await app.call("DELETE", `${VARIABLES}/${id}`, { token: owner.token })).status).toBe(404);
