@@ -91,3 +91,30 @@ test("events of the service itself have the actor system", async () => {
     resource_id: me.org_uuid,
   });
 });
+
+test("the audit lists find what an actor caused by their id or email in any case", async () => {
+  const owner = await founder(app);
+  const admin = await member(app, owner, 1);
+  const path = `/api/organizations/${owner.org}`;
+  for (const [who, domain] of [
+    [owner, "one.test"],
+    [admin, "two.test"],
+  ] as const)
+    await app.call("PATCH", path, { token: who.token, body: { jit_domains: [domain] } });
+  expect((await app.call("POST", "/api/auth/logout", { token: admin.token })).status).toBe(204);
+  const types = async (list: string, actor: string): Promise<string[]> => {
+    const query = new URLSearchParams({ actor }).toString();
+    const { body } = await app.call("GET", `${list}?${query}`, { token: owner.token });
+    expect(body.total).toBe(body.data.length);
+    return body.data.map(({ type }: { type: string }) => type);
+  };
+  for (const actor of [admin.userUuid, admin.userUuid.toUpperCase(), admin.email, admin.email.toUpperCase()]) {
+    expect(await types(`${path}/audit-events`, actor), actor).toEqual([
+      "session.revoked",
+      "organization.updated",
+      "user.joined",
+    ]);
+    expect(await types("/api/auth/events", actor), actor).toEqual(["session.revoked"]);
+  }
+  expect(await types(`${path}/audit-events`, "nobody@acme.test")).toEqual([]);
+});
