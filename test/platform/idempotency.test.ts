@@ -234,7 +234,9 @@ test.each([
 test("records end after 24 h", async () => {
   const mine = await claim();
   await mine.finish(Buffer.from("x"));
-  clock.advance(24 * 3_600_000);
+  clock.advance(24 * 3_600_000 - 1_000);
+  expect((await store.begin(scope, print)).replay).toEqual(Buffer.from("x"));
+  clock.advance(1_000);
   expect(await status(claim())).toBe(200);
   clock.advance(24 * 3_600_000);
   expect(await store.purge()).toBeGreaterThan(0);
