@@ -36,6 +36,15 @@ describeInBrowser("forms and dialogs", () => {
     await alert.getByRole("listitem").filter({ hasText: "Actor: must have at most 200 characters" }).waitFor();
   });
 
+  it("what is wrong with an entry of a list is at the field, with the number of the entry", async () => {
+    const page = await here.at("settings");
+    await page.getByLabel("Jit domains", { exact: true }).fill("acme.test\nno_domain");
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await expect.poll(() => saidOf(page, "Jit domains")).toContain("Entry 2: must be a mail domain");
+    expect(await page.getByLabel("Jit domains", { exact: true }).getAttribute("aria-invalid")).toBe("true");
+    await page.getByRole("main").getByText("Jit domains 2: must be a mail domain").waitFor();
+  });
+
   it("a person who cannot be invited gets the reason in their line", async () => {
     const page = await here.at("invitations");
     await page.getByRole("button", { name: "Invite" }).click();

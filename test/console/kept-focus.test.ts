@@ -43,7 +43,32 @@ describeInBrowser("the focus", () => {
     await visit(page, "invitations?page=2");
     await page.getByRole("button", { name: "Previous page" }).focus();
     await page.keyboard.press("Enter");
-    await expect.poll(() => focused(page)).toBe("table: Invitations");
+    await page.getByText("1–50 of ").waitFor();
+    await expect.poll(() => focused(page)).toBe("button: Previous page");
+    expect(await page.getByRole("button", { name: "Previous page" }).isDisabled()).toBe(true);
+  });
+
+  it("stays on a button that is disabled for a while, and on the switch that is saved", async () => {
+    const token = await here.app.login();
+    const template = { name: "Kept", category: "email", variables: [], body: "<p>Hello</p>" };
+    const { body } = await here.app.call("POST", "/api/templates", { token, body: template });
+    const page = await here.at(`templates/${String(body["id"])}`);
+    await page.getByLabel("Name", { exact: true }).fill("Renamed");
+    const save = page.getByRole("button", { name: "Save", exact: true });
+    await save.focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Renamed" }).waitFor();
+    await expect.poll(() => save.isDisabled()).toBe(true);
+    // Longer than it takes to give up a lost focus.
+    await page.waitForTimeout(300);
+    expect(await focused(page)).toBe("button: Save");
+
+    await visit(page, "sso");
+    await page.getByRole("switch").focus();
+    await page.keyboard.press("Space");
+    await page.getByRole("dialog", { name: "Confirm it is you" }).waitFor();
+    await page.keyboard.press("Escape");
+    await expect.poll(() => page.getByRole("switch").and(page.locator(":focus")).count()).toBe(1);
   });
 
   it("is on the heading of a page whose thing had to be read first", async () => {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Page } from "playwright-core";
-import { describeInBrowser, surroundings } from "./browser.ts";
+import { describeInBrowser, surroundings, visit } from "./browser.ts";
 
 describeInBrowser("the script of a page that was not open before", () => {
   const here = surroundings({}, "serve");
@@ -32,5 +32,26 @@ describeInBrowser("the script of a page that was not open before", () => {
     expect(await link(page).getAttribute("aria-current")).toBe("page");
     release?.();
     await heading(page, "Members").waitFor();
+  });
+});
+
+describeInBrowser("the page of a thing that there is not", () => {
+  const here = surroundings({ SERVICE_RATE_LIMITS: "off" }, "serve");
+
+  it("leads back to the list of such things", async () => {
+    const page = await here.at("settings");
+    const id = "00000000-0000-4000-8000-000000000000";
+    for (const [path, way, heading] of [
+      [`webhooks/${id}`, "Go to the webhooks", "Webhooks"],
+      [`templates/${id}`, "Go to the templates", "Templates"],
+      [`identities/${id}`, "Go to the service identities", "Service identities"],
+      [`installs/${id}`, "Go to the installs", "Installs"],
+      ["apps/none", "Go to the marketplace", "Marketplace"],
+      ["vault/none", "Go to the vault", "Vault"],
+    ] as const) {
+      await visit(page, path);
+      await page.getByRole("main").getByRole("link", { name: way }).click();
+      await page.getByRole("heading", { level: 1, name: heading, exact: true }).waitFor();
+    }
   });
 });

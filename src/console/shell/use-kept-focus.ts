@@ -7,8 +7,8 @@ const canHaveFocus = (element: Element): boolean => element.isConnected && !elem
 
 /**
  * Keeps the place of the keyboard. Where the element that has the focus goes, as the button of a deleted row, or is
- * disabled, as "Previous page" on the first one, the browser would begin at the top of the document. The focus moves to
- * what had it before in the page, else to the table that the element belonged to, else to the heading.
+ * disabled, the browser would begin at the top of the document. The focus moves to what had it before in the page, else
+ * to the table that the element belonged to, else to the heading.
  */
 export function useKeptFocus(): void {
   useEffect(() => {

@@ -1,4 +1,5 @@
 import { Link } from "@tanstack/react-router";
+import { useState } from "react";
 import type { ComponentProps, ReactNode } from "react";
 import style from "./Button.module.css";
 import { classes } from "./words.ts";
@@ -14,15 +15,42 @@ const classesOf = ({ look = "secondary", small = false, wide = false }: ButtonLo
 
 type ButtonProps = ComponentProps<"button"> & ButtonLook & { busy?: boolean | undefined };
 
-/** A button; while `busy` it keeps its name and focus and does nothing. */
-export function Button({ look, small, wide, busy = false, children, onClick, className, ...rest }: ButtonProps) {
+/**
+ * A button; while `busy` it keeps its name and focus and does nothing. One that is disabled while it has the focus
+ * keeps that too, until the person goes on: the keyboard would lose its place.
+ */
+export function Button(props: ButtonProps) {
+  const {
+    look,
+    small,
+    wide,
+    busy = false,
+    disabled = false,
+    children,
+    className,
+    onClick,
+    onFocus,
+    onBlur,
+    ...rest
+  } = props;
+  const [hasFocus, setHasFocus] = useState(false);
   return (
     <button
       type="button"
       {...rest}
       className={classes(classesOf({ ...(look && { look }), small: small ?? false, wide: wide ?? false }), className)}
-      aria-disabled={busy || undefined}
-      onClick={busy ? (event) => event.preventDefault() : onClick}
+      disabled={disabled && !hasFocus}
+      aria-disabled={busy || (disabled && hasFocus) || undefined}
+      onFocus={(event) => {
+        setHasFocus(true);
+        onFocus?.(event);
+      }}
+      onBlur={(event) => {
+        // It stays the active element where the whole window loses the focus.
+        setHasFocus(document.activeElement === event.currentTarget);
+        onBlur?.(event);
+      }}
+      onClick={busy || disabled ? (event) => event.preventDefault() : onClick}
     >
       {busy && <span className={style["spinner"]} aria-hidden />}
       {children}

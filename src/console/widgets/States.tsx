@@ -3,7 +3,7 @@ import { Fragment, useSyncExternalStore } from "react";
 import type { ReactNode } from "react";
 import { failureOf } from "../session/failures.ts";
 import { reach } from "../session/reach.ts";
-import { Button } from "./Button.tsx";
+import { Button, ButtonLink } from "./Button.tsx";
 import { FailureNotice } from "./Notice.tsx";
 import style from "./States.module.css";
 import { Time } from "./Time.tsx";
@@ -45,8 +45,17 @@ export function Empty({ text, action, api }: { text: string; action?: ReactNode;
 /** Seconds until it tries again, where the service does not say. */
 const AGAIN_S = 5;
 
+/** Where a page about one thing leads when it cannot show it: its list, and the text of the link. */
+type BackLink = readonly [to: string, label: string];
+
+interface FailedProps {
+  error: unknown;
+  retry: () => void;
+  backLink?: BackLink | undefined;
+}
+
 /** What went wrong, with a way to try again; after `Retry-After` it tries by itself. */
-export function Failed({ error, retry }: { error: unknown; retry: () => void }) {
+export function Failed({ error, retry, backLink }: FailedProps) {
   const failure = failureOf(error);
   const { code, retryAfter = AGAIN_S } = failure;
   // Each failure is counted down once, whatever renders meanwhile.
@@ -54,7 +63,10 @@ export function Failed({ error, retry }: { error: unknown; retry: () => void }) 
   return (
     <div className={style["failed"]}>
       <FailureNotice failure={failure} />
-      <Button onClick={retry}>Try again</Button>
+      <div className={style["actions"]}>
+        <Button onClick={retry}>Try again</Button>
+        {backLink !== undefined && <ButtonLink to={backLink[0]}>{backLink[1]}</ButtonLink>}
+      </div>
       {left > 0 && <p>Trying again in {left} s</p>}
     </div>
   );
@@ -84,12 +96,14 @@ export function Answer<T>({
   of,
   lines,
   fresh = false,
+  backLink,
   children,
 }: {
   of: UseQueryResult<T, unknown>;
   lines?: number;
   /** Whether a stale answer does not serve: it may lack what was just made. */
   fresh?: boolean;
+  backLink?: BackLink;
   children: (answer: T) => ReactNode;
 }) {
   if (of.data !== undefined && !(fresh && of.isFetching))
@@ -99,6 +113,7 @@ export function Answer<T>({
         {children(of.data)}
       </>
     );
-  if (of.data === undefined && of.error !== null) return <Failed error={of.error} retry={() => void of.refetch()} />;
+  if (of.data === undefined && of.error !== null)
+    return <Failed error={of.error} retry={() => void of.refetch()} backLink={backLink} />;
   return <Skeleton {...(lines !== undefined && { lines })} />;
 }

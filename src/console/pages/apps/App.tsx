@@ -27,7 +27,9 @@ export default function App() {
   if (answer.data === undefined)
     return (
       <Page title="App">
-        <Answer of={answer}>{() => null}</Answer>
+        <Answer of={answer} backLink={["/console/apps", "Go to the marketplace"]}>
+          {() => null}
+        </Answer>
       </Page>
     );
   return <Details app={answer.data} />;

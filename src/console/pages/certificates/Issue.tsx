@@ -5,6 +5,7 @@ import { useOrg } from "../../session/use-session.ts";
 import { ShowAsCode, bodyOf } from "../../widgets/CodeSample.tsx";
 import { Dialog, SubmitActions } from "../../widgets/Dialog.tsx";
 import { Field, FormBody, Input, Radios } from "../../widgets/form/Field.tsx";
+import { listError } from "../../widgets/form/scope.tsx";
 import { useForm } from "../../widgets/form/use-form.ts";
 import { useCall } from "../../widgets/use-call.ts";
 import type { KeyAndRequest } from "./csr.ts";
@@ -79,7 +80,7 @@ export function Issue({ onClose, onIssued }: { onClose: () => void; onIssued: (i
           onChange={setSans}
           placeholder="worker.example.com, 10.0.0.7"
           hint="Alternative names: DNS names and IP addresses, separated by commas."
-          error={call.failure?.fields["sans"]}
+          error={listError(call.failure, "sans")}
           spellCheck={false}
         />
         <Field form={form} name="validityDays" />

@@ -38,7 +38,9 @@ export default function Identity() {
   if (answer.data === undefined)
     return (
       <Page title="Service identity">
-        <Answer of={answer}>{() => null}</Answer>
+        <Answer of={answer} backLink={["/console/identities", "Go to the service identities"]}>
+          {() => null}
+        </Answer>
       </Page>
     );
   return <Details identity={answer.data} />;

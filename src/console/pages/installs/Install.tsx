@@ -26,7 +26,15 @@ export default function Install() {
   const { install: installId = "" }: { install?: string } = useParams({ strict: false });
   const { install, error, live, retry } = useInstall(installId);
   if (install === undefined)
-    return <Page title="Install">{error === undefined ? <Skeleton /> : <Failed error={error} retry={retry} />}</Page>;
+    return (
+      <Page title="Install">
+        {error === undefined ? (
+          <Skeleton />
+        ) : (
+          <Failed error={error} retry={retry} backLink={["/console/installs", "Go to the installs"]} />
+        )}
+      </Page>
+    );
   return <Details install={install} live={live} />;
 }
 

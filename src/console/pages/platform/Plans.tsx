@@ -7,6 +7,7 @@ import { Button } from "../../widgets/Button.tsx";
 import { CodeSample, ShowAsCode } from "../../widgets/CodeSample.tsx";
 import { Dialog, SubmitActions } from "../../widgets/Dialog.tsx";
 import { Field, FormBody, Input } from "../../widgets/form/Field.tsx";
+import { listError } from "../../widgets/form/scope.tsx";
 import { useForm } from "../../widgets/form/use-form.ts";
 import { Page, Section } from "../../widgets/Page.tsx";
 import { Answer, Empty } from "../../widgets/States.tsx";
@@ -94,7 +95,7 @@ function EditPlan({ of, onClose }: { of: Plan | undefined; onClose: () => void }
           value={features}
           onChange={setFeatures}
           hint="What its organizations are entitled to, separated by commas: sso, audit_export"
-          error={call.failure?.fields["features"]}
+          error={listError(call.failure, "features")}
         />
         <ShowAsCode
           http={`PUT /api/admin/plans/${form.values.plan || "pro"}`}

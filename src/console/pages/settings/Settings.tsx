@@ -9,6 +9,7 @@ import { CodeSample } from "../../widgets/CodeSample.tsx";
 import { Id } from "../../widgets/Copy.tsx";
 import { Confirm, Dialog, SubmitActions } from "../../widgets/Dialog.tsx";
 import { Field, FormBody, TextArea } from "../../widgets/form/Field.tsx";
+import { listError } from "../../widgets/form/scope.tsx";
 import { useForm } from "../../widgets/form/use-form.ts";
 import { useTyped } from "../../widgets/form/use-typed.ts";
 import { useGuard } from "../../widgets/guard.ts";
@@ -153,7 +154,7 @@ function Domains({ orgUuid, domains }: { orgUuid: string; domains: readonly stri
           rows={3}
           placeholder="example.com"
           hint="One a line. Empty: nobody joins by themselves."
-          error={call.failure?.fields["jit_domains"]}
+          error={listError(call.failure, "jit_domains")}
         />
         {call.failure !== undefined && <FailureNotice failure={call.failure} />}
         <div>

@@ -31,8 +31,10 @@ export function Required() {
                 : `Single sign-on is ${ssoRequired ? "" : "not "}required. Owners can change it.`
             }
             checked={ssoRequired}
-            disabled={!isOwner || update.busy}
-            onChange={(on) => void update.run({ orgUuid, ssoRequired: on })}
+            disabled={!isOwner}
+            // While it is saved, disabling it would take the focus.
+            aria-disabled={update.busy || undefined}
+            onChange={(on) => void (!update.busy && update.run({ orgUuid, ssoRequired: on }))}
           />
         )}
       </Answer>

@@ -31,7 +31,9 @@ export default function Template() {
   if (answer.data === undefined)
     return (
       <Page title="Template">
-        <Answer of={answer}>{() => null}</Answer>
+        <Answer of={answer} backLink={["/console/templates", "Go to the templates"]}>
+          {() => null}
+        </Answer>
       </Page>
     );
   return <Editor template={answer.data} />;

@@ -111,7 +111,7 @@ export default function Secret() {
           </Button>
         }
       >
-        <Answer of={versions}>
+        <Answer of={versions} backLink={["/console/vault", "Go to the vault"]}>
           {({ data }) => (
             <ul className={style["versions"]}>
               {data.map(({ version, createdAt }) => (

@@ -9,6 +9,7 @@ import { Button } from "../../widgets/Button.tsx";
 import { ShowAsCode } from "../../widgets/CodeSample.tsx";
 import { Dialog, DialogActions } from "../../widgets/Dialog.tsx";
 import { Field, FormBody, Input, TextArea } from "../../widgets/form/Field.tsx";
+import { listError } from "../../widgets/form/scope.tsx";
 import { useForm } from "../../widgets/form/use-form.ts";
 import { FailureNotice, Notice } from "../../widgets/Notice.tsx";
 import { useCall } from "../../widgets/use-call.ts";
@@ -77,7 +78,7 @@ export function WriteSecret({ of, onClose }: WriteProps) {
             value={tags}
             onChange={setTags}
             hint="Separated by commas"
-            error={call.failure?.fields["tags"]}
+            error={listError(call.failure, "tags")}
             autoComplete="off"
           />
         )}

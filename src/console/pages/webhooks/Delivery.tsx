@@ -28,7 +28,9 @@ export default function Delivery() {
   if (answer.data === undefined)
     return (
       <Page title="Delivery">
-        <Answer of={answer}>{() => null}</Answer>
+        <Answer of={answer} backLink={[`/console/webhooks/${webhookId}`, "Go to the webhook"]}>
+          {() => null}
+        </Answer>
       </Page>
     );
   return <Details webhookId={webhookId} delivery={answer.data} />;

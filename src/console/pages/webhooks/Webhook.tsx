@@ -31,7 +31,9 @@ export default function Webhook() {
   if (answer.data === undefined)
     return (
       <Page title="Webhook">
-        <Answer of={answer}>{() => null}</Answer>
+        <Answer of={answer} backLink={["/console/webhooks", "Go to the webhooks"]}>
+          {() => null}
+        </Answer>
       </Page>
     );
   return <Details webhook={answer.data} />;

@@ -59,4 +59,17 @@ export const violationsOf = (
 ): readonly string[] =>
   Object.entries(fields)
     .filter(which)
-    .map(([field, message]) => `${inWords(field)}: ${message}`);
+    .map(([field, message]) => `${inWords(countedFromOne(field))}: ${message}`);
+
+/** `tags[1]` → `tags 2`: people count from one. */
+const countedFromOne = (field: string): string =>
+  field.replaceAll(/\[(\d+)\]/gu, (_match, index: string) => ` ${Number(index) + 1}`);
+
+/** What is wrong with a field that is typed as a list: with the list, or with one of its entries, by its number. */
+export function listError(failure: Failure | undefined, field: string): string | undefined {
+  for (const [name, message] of Object.entries(failure?.fields ?? {})) {
+    const [, list, index] = /^(\w+)(?:\[(\d+)\])?/u.exec(name) ?? [];
+    if (list === field) return index === undefined ? message : `Entry ${Number(index) + 1}: ${message}`;
+  }
+  return undefined;
+}
