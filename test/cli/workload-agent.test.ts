@@ -191,6 +191,7 @@ it.each([
   ["a file with a broken certificate", "", { "ca-file": at("broken.pem") }, /has a certificate that cannot be read/u],
   ["a file whose certificate is cut off", "", { "ca-file": at("cut.pem") }, /has a certificate that cannot be read/u],
   ["a path that is no socket", "", { socket: at("ca.pem") }, /exists and is not a socket/u],
+  ["a path that cannot be used", "", { socket: at("x".repeat(300)) }, /cannot be created \(ENAMETOOLONG\)/u],
 ])("the agent does not start with %s", async (_what, text, more: Record<string, string>, message) => {
   if (text !== "") writeFileSync(at("token"), text);
   const { code, err } = await runCommand(["workload-agent", ...args("none.sock", more)]);

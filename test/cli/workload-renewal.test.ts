@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { connect } from "node:net";
+import { connect, createServer } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -19,6 +21,7 @@ import { runSql } from "../support/postgres.ts";
 const folder = mkdtempSync(join(tmpdir(), "atrium-renewal-"));
 const at = (name: string): string => join(folder, name);
 const HALF_MS = 31 * 60_000;
+const headers = { "workload.spiffe.io": "true" };
 
 let app: TestApp;
 let owner: Workloads;
@@ -43,9 +46,9 @@ const issued = async (): Promise<number> =>
   (await sql("select 1 from svids where identity_id = $1", [owner.identityId])).length;
 
 /** An agent in this process that looks at the service often, and what its workload receives. */
-async function agent(pace: Partial<Pace> = {}) {
+async function agent(pace: Partial<Pace> = {}, server = app.mutualTls?.address ?? "") {
   const path = `/api/organizations/${owner.org}/service-identities/automation-token`;
-  const body = { name: randomUUID(), identity_id: owner.identityId };
+  const body = { name: randomUUID(), identity_id: owner.identityId, expires_in: 86_400 };
   const made = await app.call("POST", path, { token: owner.elevated, body });
   const name = randomUUID().slice(0, 8);
   writeFileSync(at(`${name}.token`), made.body.token as string);
@@ -53,7 +56,7 @@ async function agent(pace: Partial<Pace> = {}) {
   const say = (line: string): void => void lines.push(line);
   const stop = new AbortController();
   const done = runWorkloadAgent(
-    { server: app.mutualTls?.address ?? "", caFile: at("ca.pem"), socket: at(name), tokenFile: at(`${name}.token`) },
+    { server, caFile: at("ca.pem"), socket: at(name), tokenFile: at(`${name}.token`) },
     { say, complain: say, input: process.stdin, folders: [folder] },
     stop.signal,
     { now: app.clock.now, elapsed: app.clock.now, pollMs: 50, ...pace },
@@ -65,24 +68,52 @@ async function agent(pace: Partial<Pace> = {}) {
   });
   const client = createClient(SpiffeWorkloadAPI, transport);
   const received = new Set<string>();
-  let end: unknown;
+  let failure: unknown;
   const reading = (async () => {
-    const headers = { "workload.spiffe.io": "true" };
     for await (const { svids } of client.fetchX509SVID({}, { headers }))
       received.add(Buffer.from(svids[0]?.x509Svid ?? []).toString("hex"));
-  })().catch((error: unknown) => (end = error));
-  stops.push(async () => {
+  })().catch((error: unknown) => (failure = error));
+  const close = async (): Promise<void> => {
     stop.abort();
     expect(await done).toBe(0);
     await reading;
-  });
+  };
+  stops.push(close);
   await vi.waitFor(() => expect(received.size).toBe(1), 120_000);
   return {
     lines,
     received,
-    isOpen: () => end === undefined,
+    client,
+    stop: close,
+    isOpen: () => failure === undefined,
     /** What renews the SVID from now on is the SVID. */
     loseToken: () => writeFileSync(at(`${name}.token`), "ended"),
+  };
+}
+
+/** A way to the service on which nothing arrives, or connections end, once it becomes so. */
+async function wayToService() {
+  let state: "open" | "silent" | "cut" = "open";
+  let held = 0;
+  const { port, hostname } = new URL(app.mutualTls?.address ?? "");
+  const clients = new Set<Socket>();
+  const proxy = createServer((client) => {
+    if (state === "cut") return void client.destroy();
+    clients.add(client);
+    const service = connect(Number(port), hostname);
+    client.on("data", (data) => (state === "silent" ? held++ : service.write(data))).on("error", () => undefined);
+    service.on("data", (data) => client.write(data)).on("error", () => undefined);
+    client.on("close", () => service.destroy());
+  }).listen(0, "127.0.0.1");
+  await once(proxy, "listening");
+  stops.push(async () => void proxy.close());
+  return {
+    url: `https://localhost:${(proxy.address() as AddressInfo).port}`,
+    held: () => held,
+    becomes(next: typeof state): void {
+      state = next;
+      if (state === "cut") for (const client of clients) client.destroy();
+    },
   };
 }
 
@@ -142,4 +173,54 @@ it("an agent whose clock is wrong says so, and issues one SVID for each half of 
     await vi.waitFor(() => expect(received.size).toBe(2), 120_000);
     expect(await issued()).toBe(2);
   }
+});
+
+it("JWT-SVIDs that are requested while the SVID is renewed are issued", async () => {
+  const { client, received } = await agent();
+  let isOver = false;
+  const requests = Array.from({ length: 12 }, async () => {
+    for (let count = 0; ; count++) {
+      const { svids } = await client.fetchJWTSVID({ audience: ["reports"] }, { headers });
+      expect(svids).toHaveLength(1);
+      if (isOver) return count;
+    }
+  });
+  const all = Promise.all(requests);
+  for (const renewals of [2, 3, 4]) {
+    app.clock.advance(HALF_MS);
+    await Promise.race([all, vi.waitFor(() => expect(received.size).toBe(renewals), 120_000)]);
+  }
+  isOver = true;
+  for (const count of await all) expect(count).toBeGreaterThan(0);
+});
+
+it("the agent stops while the service is silent, without waiting for its response", async () => {
+  const way = await wayToService();
+  const { lines, stop } = await agent({}, way.url);
+  way.becomes("silent");
+  await vi.waitFor(() => expect(way.held()).toBeGreaterThan(0), 120_000);
+  await stop();
+  expect(lines.at(-1)).toBe("Stopped");
+  expect(lines.join("\n")).not.toContain("The service cannot be asked");
+});
+
+it("an SVID that has expired while the service is away is not served", async () => {
+  const way = await wayToService();
+  const { lines, client } = await agent({}, way.url);
+  way.becomes("cut");
+  app.clock.advance(2 * HALF_MS);
+  await vi.waitFor(() => expect(lines.join("\n")).toContain("The service cannot be asked"), 120_000);
+  const received: unknown[] = [];
+  const stop = new AbortController();
+  const reading = (async () => {
+    for await (const { svids } of client.fetchX509SVID({}, { headers, signal: stop.signal })) received.push(svids);
+  })().catch(() => undefined);
+  // Several looks at the service.
+  await sleep(1_000);
+  expect(received).toEqual([]);
+  expect(lines.filter((line) => line.includes("is valid until"))).toHaveLength(1);
+  way.becomes("open");
+  await vi.waitFor(() => expect(received).toHaveLength(1), 120_000);
+  stop.abort();
+  await reading;
 });

@@ -29,7 +29,8 @@ afterAll(async () => {
 async function calledWithSvid() {
   const { body: svid } = await issue(app, owner);
   const credential = { cert: svid.certificate_pem as string, key: svid.private_key_pem as string };
-  const server = connectServer(app.mutualTls?.address ?? "", app.mutualTls?.certificate ?? "", credential);
+  const { address = "", certificate = "" } = app.mutualTls ?? {};
+  const server = connectServer(address, certificate, credential, new AbortController().signal);
   const read: [path: string, bytes: number | "unchanged"][] = [];
   const document: typeof server.document = async (path, etag) => {
     const found = await server.document(path, etag);

@@ -10,12 +10,13 @@ export interface Document {
 }
 
 /** Reads public documents at their REST addresses, where the service responds 304 when nothing has changed. */
-export function createDocuments(sessions: Http2SessionManager, basePath: string, timeoutMs: number) {
+export function createDocuments(sessions: Http2SessionManager, basePath: string, timeoutMs: number, stop: AbortSignal) {
   /**
    * A document; undefined where it is still the version of `etag`.
    * @throws ConnectError with the code of the service's refusal
    */
   return async (path: string, etag: string | undefined): Promise<Document | undefined> => {
+    stop.throwIfAborted();
     const { promise: expired, reject } = Promise.withResolvers<never>();
     const timer = setTimeout(() => reject(new ConnectError("no response in time", Code.DeadlineExceeded)), timeoutMs);
     const headers = etag === undefined ? {} : { "if-none-match": etag };

@@ -47,7 +47,7 @@ export function runWorkloadAgent(
     const ca = await readCertificates(options.caFile, folders);
     const readIt = (): Promise<string> => readToken(options.tokenFile, folders);
     await readIt();
-    const keeper = createKeeper({ ...PACE, ...pace, server: options.server, ca, readToken: readIt, say });
+    const keeper = createKeeper({ ...PACE, ...pace, server: options.server, ca, readToken: readIt, say, stop });
     const path = resolve(folders[1] ?? folders[0] ?? ".", options.socket);
 
     const ended = new AbortController();
@@ -68,7 +68,7 @@ export function runWorkloadAgent(
     await listenOn(server, path);
     say(`Serving the SPIFFE Workload API on ${path}`);
     try {
-      await keeper.run(stop);
+      await keeper.run();
     } finally {
       ended.abort();
       const closed = new Promise((done) => server.close(done));

@@ -7,7 +7,7 @@ import { issueSvid, whoami } from "./identity.ts";
 import type { Svid } from "./identity.ts";
 import type { Clocks } from "./life.ts";
 import { connectServer, isRefusal, reasonOf } from "./server.ts";
-import type { Server } from "./server.ts";
+import type { Credential, Server } from "./server.ts";
 import { createTrustReader, isSameTrust } from "./trust.ts";
 import type { Trust } from "./trust.ts";
 
@@ -38,6 +38,8 @@ export interface KeeperOptions extends Clocks {
   say(line: string): void;
   /** Wait between two looks at the service: a revocation is noticed after it, unless there are too many calls. */
   pollMs: number;
+  /** Ends `run`, and the calls in flight. */
+  stop: AbortSignal;
 }
 
 /** Keeps an SVID and what verifies others, until it is stopped. */
@@ -45,8 +47,8 @@ export interface Keeper {
   readonly feed: Feed<Material | Missing>;
   /** The service, called with the present SVID; undefined without one. */
   server(): Server | undefined;
-  /** Runs until the signal. @throws {CommandError} when the first token is refused or no automation token */
-  run(signal: AbortSignal): Promise<void>;
+  /** Runs until it is stopped. @throws {CommandError} when the first token is refused or no automation token */
+  run(): Promise<void>;
 }
 
 /** An SVID, and the service called with it. */
@@ -60,7 +62,8 @@ interface Held {
  * has, and keeps that until the service has accepted the new one. Where it is refused or over, it uses the token again.
  */
 export function createKeeper(options: KeeperOptions): Keeper {
-  const { say, now, elapsed } = options;
+  const { say, now, elapsed, stop } = options;
+  const connect = (credential: Credential): Server => connectServer(options.server, options.ca, credential, stop);
   const feed = createFeed<Material | Missing>("unavailable");
   const reader = createTrustReader();
   /** The SVID that the service accepts, and one that it has issued but not accepted yet. */
@@ -90,12 +93,12 @@ export function createKeeper(options: KeeperOptions): Keeper {
   async function issue(server: Server, who: { identityId: string; orgUuid: string }): Promise<void> {
     const svid = await issueSvid(server, who, options);
     compareClocks(svid);
-    fresh = { svid, server: connectServer(options.server, options.ca, svid) };
+    fresh = { svid, server: connect(svid) };
   }
 
   async function obtain(): Promise<void> {
     if (elapsed() < reissueAt) throw refusedFresh();
-    const server = connectServer(options.server, options.ca, { token: await options.readToken() });
+    const server = connect({ token: await options.readToken() });
     try {
       await issue(server, await whoami(server));
     } finally {
@@ -161,10 +164,10 @@ export function createKeeper(options: KeeperOptions): Keeper {
     if (held !== undefined) await keep(held);
   }
 
-  /** Gives workloads the SVID with what was last known to verify others. */
+  /** Gives workloads the SVID, unless it has expired, with what was last known to verify others. */
   function publish(): void {
     const trust = held === undefined ? undefined : reader.last(held.svid.orgUuid);
-    if (held === undefined || trust === undefined) return;
+    if (held === undefined || trust === undefined || held.svid.life.isOver()) return;
     const { svid } = held;
     const before = feed.current();
     const isSame = typeof before === "object" && before.svid === svid && isSameTrust(before.trust, trust);
@@ -188,20 +191,21 @@ export function createKeeper(options: KeeperOptions): Keeper {
   return {
     feed,
     server: () => held?.server,
-    async run(signal) {
+    async run() {
       let waitMs = options.pollMs;
-      for (let isFirst = true; !signal.aborted; ) {
+      for (let isFirst = true; !stop.aborted; ) {
         try {
           await look();
           waitMs = options.pollMs;
         } catch (error) {
+          if (stop.aborted) break;
           if (isFirst && error instanceof CommandError) throw error;
           if (isFirst && isRefusal(error)) throw new CommandError("The service refused the automation token.");
           fail(error);
           waitMs = isTooMany(error) ? Math.min(waitMs * 2, MAX_WAIT_MS) : options.pollMs;
         }
         if (held !== undefined) isFirst = false;
-        await sleep(withJitter(waitMs), undefined, { signal }).catch(() => undefined);
+        await sleep(withJitter(waitMs), undefined, { signal: stop }).catch(() => undefined);
       }
       fresh?.server.close();
       drop();

@@ -21,12 +21,18 @@ export interface Server {
   close(): void;
 }
 
-/** Opens connections to the service's listener of mutual TLS on demand. */
-export function connectServer(url: string, ca: string, credential: Credential): Server {
+/**
+ * Opens connections to the service's listener of mutual TLS on demand. The signal ends the calls in flight and fails
+ * later ones: a service that is silent does not hold up the end of the program.
+ */
+export function connectServer(url: string, ca: string, credential: Credential, stop: AbortSignal): Server {
   const baseUrl = url.replace(/\/+$/u, "");
   const tls = { ca, minVersion: "TLSv1.3", ...("cert" in credential ? credential : {}) } as const;
   const sessions = new Http2SessionManager(baseUrl, ALIVE, tls);
+  const abort = (): void => sessions.abort();
+  stop.addEventListener("abort", abort, { once: true });
   const authorize: Interceptor = (next) => (request) => {
+    stop.throwIfAborted();
     if ("token" in credential) request.header.set("authorization", `Bearer ${credential.token}`);
     return next(request);
   };
@@ -40,14 +46,26 @@ export function connectServer(url: string, ca: string, credential: Credential): 
   return {
     access: createClient(AccessService, transport),
     spiffe: createClient(SpiffeService, transport),
-    document: createDocuments(sessions, new URL(baseUrl).pathname.replace(/\/$/u, ""), TIMEOUT_MS),
-    close: () => sessions.abort(),
+    document: createDocuments(sessions, new URL(baseUrl).pathname.replace(/\/$/u, ""), TIMEOUT_MS, stop),
+    close() {
+      stop.removeEventListener("abort", abort);
+      abort();
+    },
   };
 }
 
 /** Whether the service refused the credential, for the time being or for good. */
 export function isRefusal(error: unknown): boolean {
   return [Code.Unauthenticated, Code.PermissionDenied].includes(ConnectError.from(error).code);
+}
+
+/**
+ * Whether a response was not read to its end. Node reports this of whole responses too, when their streams close before
+ * the reading begins.
+ */
+export function isUnread(error: unknown): boolean {
+  const { cause } = ConnectError.from(error);
+  return cause instanceof Error && (cause as NodeJS.ErrnoException).code === "ERR_STREAM_PREMATURE_CLOSE";
 }
 
 /** Codes of OpenSSL for a certificate that the trusted ones do not verify. */

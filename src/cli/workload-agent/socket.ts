@@ -11,15 +11,22 @@ const UMASK = 0o117;
  * @throws {CommandError} when the path cannot be used, or another agent listens there
  */
 export async function listenOn(server: NetServer, path: string): Promise<void> {
-  await removeLeft(path);
+  try {
+    await removeLeft(path);
+    await listen(server, path);
+  } catch (error) {
+    if (error instanceof CommandError) throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    throw new CommandError(`The socket ${path} cannot be created (${code ?? "error"}); check --socket and its folder.`);
+  }
+}
+
+async function listen(server: NetServer, path: string): Promise<void> {
   const before = process.umask(UMASK);
   try {
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject).listen(path, resolve);
     });
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new CommandError(`The socket ${path} cannot be created (${code ?? "error"}); check --socket and its folder.`);
   } finally {
     process.umask(before);
   }
@@ -34,10 +41,19 @@ async function removeLeft(path: string): Promise<void> {
   rmSync(path, { force: true });
 }
 
+/**
+ * Whether somebody listens on a socket.
+ * @throws {Error} when that cannot be found out, as for the socket of another user
+ */
 function answers(path: string): Promise<boolean> {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const socket = connect(path);
-    socket.once("connect", () => resolve(true)).once("error", () => resolve(false));
+    socket
+      .once("connect", () => resolve(true))
+      .once("error", (error: NodeJS.ErrnoException) => {
+        if (error.code === "ECONNREFUSED" || error.code === "ENOENT") resolve(false);
+        else reject(error);
+      });
     socket.once("connect", () => socket.destroy());
   });
 }

@@ -5,7 +5,8 @@ import { createLocalJWKSet, jwtVerify } from "jose";
 import type { JSONWebKeySet } from "jose";
 import { SpiffeWorkloadAPI } from "../../../gen/spiffe/workload/workload_pb.ts";
 import type { Keeper, Material, Missing } from "./keeper.ts";
-import { faultsOf, isRefusal } from "./server.ts";
+import { faultsOf, isRefusal, isUnread } from "./server.ts";
+import type { Server } from "./server.ts";
 
 /** Demands the header that a browser or proxy tricked into a call does not send (SPIFFE Workload Endpoint §4). */
 export const requireHeader: Interceptor = (next) => (request) => {
@@ -35,16 +36,32 @@ export function workloadApi({ feed, server }: Keeper, stop: AbortSignal): (route
     }
   }
 
+  /**
+   * Calls the service. Calls again where a renewal of the SVID has closed the connection under the call, and once where
+   * the response was not read to its end.
+   */
+  async function callService<T>(call: (connection: Server) => Promise<T>): Promise<T> {
+    for (let unread = 0; ; ) {
+      const connection = server();
+      if (connection === undefined) throw unavailable();
+      try {
+        return await call(connection);
+      } catch (error) {
+        if (server() === connection && (!isUnread(error) || ++unread > 1)) throw error;
+      }
+    }
+  }
+
   async function jwtSvid(audience: string[], spiffeId: string) {
     if (audience.length === 0 || audience.includes(""))
       throw new ConnectError("an audience is required", Code.InvalidArgument);
     const { svid } = present(feed.current());
     if (spiffeId !== "" && spiffeId !== svid.spiffeId)
       throw new ConnectError("the workload has no such SPIFFE id", Code.PermissionDenied);
-    const connection = server();
-    if (connection === undefined) throw unavailable();
     try {
-      const issued = await connection.spiffe.issueJwtSvid({ audience: [...new Set(audience)] });
+      const issued = await callService((connection) =>
+        connection.spiffe.issueJwtSvid({ audience: [...new Set(audience)] }),
+      );
       return { spiffeId: issued.spiffeId, svid: issued.svid };
     } catch (error) {
       if (isRefusal(error)) throw new ConnectError("the service refused the identity", Code.PermissionDenied);
