@@ -18,6 +18,7 @@ import { createServer, MAX_STREAMS } from "../server/index.ts";
 import type { Authenticators, MutualTls, PlainHandler, Server } from "../server/index.ts";
 import { documentPages } from "../server/documents/index.ts";
 import { mailboxPages } from "../server/mailbox.ts";
+import type { CorsOrigins } from "../server/cors.ts";
 import { consolePages } from "../server/static/console.ts";
 import type { ConsoleSettings } from "../server/static/console.ts";
 import { indexJson } from "../server/static/index-json.ts";
@@ -49,6 +50,7 @@ export interface ServerParts {
 function consoleSettings(
   { baseUrl, bootstrap, console, dataDir, development, openSignup }: Config,
   mailbox: boolean,
+  origins: CorsOrigins,
 ): ConsoleSettings {
   const kept = `printed by the first start, and kept in ${join(dataDir, "secrets", "bootstrap-password")}`;
   return {
@@ -56,6 +58,7 @@ function consoleSettings(
     baseUrl,
     idleMs: console.idleMs,
     openSignup,
+    origins,
     mailbox,
     ...(development &&
       bootstrap !== undefined && {
@@ -87,7 +90,7 @@ export function composeServer(parts: ServerParts): Server {
     ...(server.draining() && { status: "draining" }),
   });
   const corsOrigins = config.cors.anyLoopback ? ("loopback" as const) : config.cors.origins;
-  const settings = consoleSettings(config, mailbox !== undefined);
+  const settings = consoleSettings(config, mailbox !== undefined, corsOrigins);
   const { consoleFolder, isConsoleBuilding: isBuilding = () => true } = parts;
   const pages: PlainHandler[] = [
     ...(consoleFolder === undefined

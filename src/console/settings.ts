@@ -5,6 +5,8 @@ export interface Settings {
   baseUrl: string;
   idleMs: number;
   openSignup: boolean;
+  /** Where a sign-in may lead besides the public URL; `loopback`: anywhere on this machine. */
+  origins: readonly string[] | "loopback";
   mailbox: boolean;
   firstLogin?: { email: string; org: string; password: string };
 }
@@ -16,6 +18,7 @@ export const settings: Settings = {
   baseUrl: location.origin,
   idleMs: 3_600_000,
   openSignup: false,
+  origins: [],
   mailbox: false,
   ...(content === undefined ? {} : (JSON.parse(content) as Partial<Settings>)),
 };
@@ -34,4 +37,24 @@ export function localPath(next: string | undefined): string {
   const path = url.pathname.startsWith(`${prefix}/`) ? url.pathname.slice(prefix.length) : url.pathname;
   // A path of two slashes would be another host where it is used as an address.
   return path.startsWith("/") && !path.startsWith("//") ? `${path}${url.search}` : "/console";
+}
+
+/** A page outside this service, and whether the operator has named its origin. */
+export interface ExternalPage {
+  href: string;
+  host: string;
+  isKnown: boolean;
+}
+
+/** The page outside this service to which `next` leads, if it does. */
+export function externalPage(next: string | undefined): ExternalPage | undefined {
+  const url = next !== undefined && URL.canParse(next) ? new URL(next) : undefined;
+  if (url === undefined || !/^https?:$/u.test(url.protocol) || url.origin === location.origin) return undefined;
+  return { href: url.href, host: url.host, isKnown: isKnown(url) };
+}
+
+function isKnown({ origin, hostname }: URL): boolean {
+  if (origin === new URL(settings.baseUrl).origin) return true;
+  if (settings.origins !== "loopback") return settings.origins.some((one) => one.toLowerCase() === origin);
+  return /^(?:(?:.+\.)?localhost|\[::1\]|127(?:\.\d{1,3}){3})$/u.test(hostname);
 }

@@ -85,6 +85,26 @@ describeInBrowser("the doors", () => {
     await overview(second);
   });
 
+  it("a mailed link leads on to this machine in development, and to nothing that only looks like it", async () => {
+    for (const [goal, leads] of [
+      ["http://localhost:3000/x", true],
+      ["http://127.0.0.1:1/", true],
+      ["http://[::1]:1/", true],
+      ["http://127.0.0.1.evil.example/", false],
+      ["http://localhost.evil.example/", false],
+    ] as const) {
+      const { host } = new URL(goal);
+      const email = `${host.replaceAll(/\W+/gu, "-")}@mail.test`;
+      const body = { email, redirect_to: goal };
+      expect((await here.app.call("POST", "/api/auth/magic-link/send", { body })).status).toBe(200);
+      const link = await mailed(email);
+      const page = await here.open(link.pathname + link.hash);
+      await page.getByRole("button", { name: "Sign in" }).click();
+      if (leads) await page.getByRole("link", { name: `Continue to ${host}` }).waitFor();
+      else await page.getByText(`The link names ${host}, which this service does not know.`).waitFor();
+    }
+  });
+
   it("a step-up link is not taken for done by the acknowledgement of another", async () => {
     const page = await here.open("/step-up#token=abc&challenge_id=one");
     const other = await page.context().newPage();

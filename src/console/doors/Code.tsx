@@ -2,6 +2,7 @@ import { Link, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { LoginService } from "../../../gen/atrium/login/v1/login_pb.ts";
 import { publicTransport } from "../session/transport.ts";
+import { localPath } from "../settings.ts";
 import { useCountdown } from "../widgets/use-countdown.ts";
 import { Button } from "../widgets/Button.tsx";
 import { FormBody, Input } from "../widgets/form/Field.tsx";
@@ -39,7 +40,7 @@ export default function Code() {
 
   async function submit(typed: string): Promise<void> {
     const answer = await verify.run({ email, code: typed.replaceAll(/\s/gu, ""), orgName: search["org"] });
-    await enter(answer, search["next"]);
+    await enter(answer, localPath(search["next"]));
   }
 
   return (

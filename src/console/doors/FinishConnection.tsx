@@ -5,6 +5,7 @@ import { OidcService } from "../../../gen/atrium/oidc/v1/oidc_pb.ts";
 import { failureOf } from "../session/failures.ts";
 import { transport } from "../session/session.ts";
 import { publicTransport } from "../session/transport.ts";
+import { localPath } from "../settings.ts";
 import { FailureNotice, Notice } from "../widgets/Notice.tsx";
 import { Skeleton } from "../widgets/States.tsx";
 import { alertToast, toast } from "../widgets/toasts.ts";
@@ -47,7 +48,7 @@ export function FinishConnection({ returned }: { returned: Returned }) {
   useEffect(() => {
     if (begun.current || error !== undefined) return;
     begun.current = true;
-    void exchange.run({ sessionToken, codeVerifier }).then((answer) => enter(answer, next));
+    void exchange.run({ sessionToken, codeVerifier }).then((answer) => enter(answer, localPath(next)));
   });
   return (
     <Door title="Sign in" about={`With ${name}`}>

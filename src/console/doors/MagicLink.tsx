@@ -7,13 +7,15 @@ import { FailureNotice, Notice } from "../widgets/Notice.tsx";
 import { useCall } from "../widgets/use-call.ts";
 import { Door } from "./Door.tsx";
 import { LinkIncomplete } from "./LinkIncomplete.tsx";
+import { SignedIn } from "./SignedIn.tsx";
 import { useEnter } from "./use-enter.ts";
 
 /** Signs in by a mailed link. Opening the page spends nothing: mail scanners open links too. */
 export default function MagicLink() {
   const token = linkToken()?.token;
   const verify = useCall(LoginService.method.verifyMagicLink, { transport: publicTransport });
-  const { enter, entering } = useEnter();
+  const { enter, entering, external } = useEnter();
+  if (external !== undefined) return <SignedIn to={external} />;
   if (token === undefined) return <LinkIncomplete title="Sign in" />;
   return (
     <Door title="Sign in" about="Press the button to sign in. The link works once.">

@@ -7,6 +7,7 @@ import { FormBody, Input } from "../widgets/form/Field.tsx";
 import { FailureNotice, Notice } from "../widgets/Notice.tsx";
 import { useCall } from "../widgets/use-call.ts";
 import { Door } from "./Door.tsx";
+import { SignedIn } from "./SignedIn.tsx";
 import { clearPending, pendingSignIn } from "./sign-in-state.ts";
 import { useEnter } from "./use-enter.ts";
 
@@ -21,8 +22,9 @@ export default function SecondFactor() {
     transport: publicTransport,
     onFailure: (failure) => failure.code === "unauthorized" && setCode(""),
   });
-  const { enter, entering } = useEnter();
+  const { enter, entering, external } = useEnter();
 
+  if (external !== undefined) return <SignedIn to={external} />;
   if (pending === undefined && !entering)
     return (
       <Door title="Second factor" about="This sign-in has ended: the page was loaded again, or it took too long.">

@@ -45,7 +45,7 @@ export default function SignIn() {
 
   async function submit(): Promise<void> {
     const answer = await login.run({ ...form.values, email: form.values.email?.trim() ?? "" });
-    await enter(answer, search["next"]);
+    await enter(answer, localPath(search["next"]));
   }
 
   const wrong = login.failure?.code === "unauthorized";

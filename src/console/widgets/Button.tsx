@@ -58,6 +58,13 @@ export function Button(props: ButtonProps) {
   );
 }
 
+/** A link to another site that looks like a button. That site is not told where the person comes from. */
+export const ButtonAnchor = ({ href, children, ...look }: ButtonLook & { href: string; children: ReactNode }) => (
+  <a href={href} rel="noreferrer" className={classesOf(look)}>
+    {children}
+  </a>
+);
+
 interface ButtonLinkProps extends ButtonLook {
   to: string;
   /** Query of the address. */

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { escapeHtml } from "../../platform/html.ts";
 import { basePath } from "../../platform/base-path.ts";
 import { varying } from "../../transcoding/index.ts";
+import type { CorsOrigins } from "../cors.ts";
 import type { PlainHandler } from "../routes.ts";
 import { createAssets } from "./assets.ts";
 import { pageHeaders } from "./headers.ts";
@@ -26,6 +27,8 @@ export interface ConsoleSettings {
   baseUrl: string;
   idleMs: number;
   openSignup: boolean;
+  /** Where a sign-in may lead besides the public URL: the origins of CORS, or any of the person's own machine. */
+  origins: CorsOrigins;
   /** Whether mails are kept at `/dev/mailbox`. */
   mailbox: boolean;
   /** The first login of the development profile. */
