@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
-// Node 24 leaves it half loaded, for every file of the worker, where `toLegacyObject` is the first to need it.
+// Node 24 leaves `node:tls` half loaded, for every file of the worker, where `toLegacyObject` is the first to need it.
 import "node:tls";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { systemRandom } from "../../src/platform/random.ts";
