@@ -2,7 +2,7 @@
  * Interval at which the credentials of open streams are checked. One that is revoked, or has lost a right that a stream
  * needs, ends its streams within twice that.
  */
-const INTERVAL_MS = 500;
+export const INTERVAL_MS = 500;
 /** Credentials checked at a time; other requests are served before the next ones. */
 const BATCH_SIZE = 200;
 
