@@ -5,6 +5,7 @@ import { readConfig } from "../../src/platform/config.ts";
 import { silentLog } from "../../src/platform/log.ts";
 import type { Log } from "../../src/platform/log.ts";
 import { systemRandom } from "../../src/platform/random.ts";
+import type { Random } from "../../src/platform/random.ts";
 import { testClock } from "./clock.ts";
 import type { TestClock } from "./clock.ts";
 import { testDatabase } from "./database.ts";
@@ -34,6 +35,8 @@ export interface AppOptions {
   temporal?: { address: string; namespace: string };
   /** Default: a clock that the test advances. */
   clock?: Clock;
+  /** Default: the system's. */
+  random?: Random;
   log?: Log;
   /** Folder of the built console; without one no console is served. */
   consoleFolder?: string;
@@ -140,7 +143,7 @@ export async function startApp(options: AppOptions = {}): Promise<TestApp> {
     passwordCost: options.costlyPasswords === true ? undefined : CHEAP_PASSWORDS,
     log: options.log ?? silentLog,
     clock: options.clock ?? clock,
-    random: systemRandom,
+    random: options.random ?? systemRandom,
   });
   const { address: url = "", mutualTls } = await app.start();
   const call: TestApp["call"] = (method, path, rest) => callRest(url, method, path, rest);

@@ -26,10 +26,13 @@ export function createSigners({ database, sealer }: { database: Pick<Database, "
       const row = await sealedAuthority(database, caUuid);
       if (row === undefined) throw mtlsCaErrors.notFound();
       const privateKey = sealer.open(row.privateKey, keyContext(caUuid));
-      const authority = await openAuthority(row.certificate, privateKey, row.keyAlgorithm);
-      privateKey.fill(0);
-      opened.set(caUuid, authority);
-      return authority;
+      try {
+        const authority = await openAuthority(row.certificate, privateKey, row.keyAlgorithm);
+        opened.set(caUuid, authority);
+        return authority;
+      } finally {
+        privateKey.fill(0);
+      }
     },
   };
 }

@@ -82,13 +82,15 @@ export function createRoots({ database, clock, random, sealer, trustDomains }: R
     if (row === undefined) throw spiffeErrors.orgNotFound();
     const privateKey = sealer.open(row.privateKey, rootContext(orgUuid));
     const jwtKey = sealer.open(row.jwtPrivateKey, jwtContext(row.jwtKeyId));
-    const signer = {
-      authority: await openAuthority(row.certificate, privateKey),
-      jwt: { keyId: row.jwtKeyId, key: await importP256(jwtKey) },
-    };
-    privateKey.fill(0);
-    jwtKey.fill(0);
-    return signer;
+    try {
+      return {
+        authority: await openAuthority(row.certificate, privateKey),
+        jwt: { keyId: row.jwtKeyId, key: await importP256(jwtKey) },
+      };
+    } finally {
+      privateKey.fill(0);
+      jwtKey.fill(0);
+    }
   }
 
   return {

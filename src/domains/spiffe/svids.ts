@@ -70,7 +70,9 @@ export function createSvids(
       demandMayObtain(context.caller, identityId);
       const spiffeId = readId(orgUuid, identityId, wanted);
       const { authority } = await roots.signer(orgUuid);
-      const keys = await generateLeafKeys();
+      const { publicKey, privateKey } = await generateLeafKeys();
+      const privateKeyPem = toPem(privateKey, "PRIVATE KEY");
+      privateKey.fill(0);
       const serial = newSerial(random);
       const validity = validityOf(clock.now(), (ttlHours ?? 1) * config.svidHourMs, authority.notAfter);
       // Signed before the transaction, so that it holds no connection meanwhile.
@@ -80,7 +82,7 @@ export function createSvids(
         subject: [{ O: ["Atrium"] }, { CN: [identityId] }],
         names: [{ type: "url", value: spiffeId }],
         usages: ["client", "server"],
-        publicKey: keys.publicKey,
+        publicKey,
         crlUrl: `${config.baseUrl}/orgs/${orgUuid}/.well-known/ca.crl?issuer=spiffe`,
       });
       const record = { svidId: random.uuid(), identityId, spiffeId, serial, ...validity, createdAt: dateOf(clock) };
@@ -108,7 +110,7 @@ export function createSvids(
           ...record,
           revokedAt: null,
           certificatePem: toPem(certificate, "CERTIFICATE"),
-          privateKeyPem: toPem(keys.privateKey, "PRIVATE KEY"),
+          privateKeyPem,
         };
       });
     },

@@ -80,9 +80,11 @@ export function createSeal({ database, clock, random, log, sealer, masterKey, ma
       }
       // The package takes plain arrays of bytes only.
       const copies = [...shares, share].map((one) => new Uint8Array(one));
-      const key = await combine(copies);
-      for (const copy of copies) copy.fill(0);
-      return Buffer.from(key.buffer);
+      try {
+        return Buffer.from((await combine(copies)).buffer);
+      } finally {
+        for (const copy of copies) copy.fill(0);
+      }
     } finally {
       for (const one of shares) one.fill(0);
     }

@@ -54,11 +54,21 @@ export async function exportPrivateKey(key: Key): Promise<Buffer> {
 
 /** A private P-256 key from PKCS #8, DER; it signs and cannot be exported. */
 export function importP256(der: Buffer): Promise<Key> {
-  return crypto.subtle.importKey("pkcs8", new Uint8Array(der), P256, false, ["sign"]);
+  return importPrivateKey(der, P256);
 }
 
 /** The private key of an authority from PKCS #8, DER; it signs and cannot be exported. */
 export function importAuthorityKey(algorithm: AuthorityAlgorithm, der: Buffer): Promise<Key> {
   if (algorithm === "ecdsa-p256") return importP256(der);
-  return crypto.subtle.importKey("pkcs8", new Uint8Array(der), RSA, false, ["sign"]);
+  return importPrivateKey(der, RSA);
+}
+
+async function importPrivateKey(der: Buffer, algorithm: typeof P256 | typeof RSA): Promise<Key> {
+  // Its type accepts no buffer whose memory may be shared.
+  const copy = new Uint8Array(der);
+  try {
+    return await crypto.subtle.importKey("pkcs8", copy, algorithm, false, ["sign"]);
+  } finally {
+    copy.fill(0);
+  }
 }
