@@ -52,6 +52,9 @@ EXPECTED = {
     ("check_remove_attribute", "PATCH modify() did not remove attribute 'active'"),
 }
 
+# What scim2-tester finds right. A deviation is its warning, and what it skips it has not checked.
+GOOD = (Status.SUCCESS, Status.COMPLIANT, Status.ACCEPTABLE)
+
 random_value = scim2_tester.filling.generate_random_value
 
 
@@ -71,10 +74,10 @@ def tester() -> list[str]:
     """scim2-tester: every check that it has."""
     results = check_server(client())
     for result in results:
-        if result.status not in (Status.SUCCESS,):
+        if result.status not in GOOD:
             print(f"scim2-tester {result.status.name} {result.title}: {result.reason}")
-    print(f"scim2-tester: {sum(result.status == Status.SUCCESS for result in results)} of {len(results)} checks passed")
-    wrong = [result for result in results if result.status in (Status.ERROR, Status.CRITICAL)]
+    print(f"scim2-tester: {sum(result.status in GOOD for result in results)} of {len(results)} checks passed")
+    wrong = [result for result in results if result.status not in GOOD]
     return [result.title for result in wrong if (result.title, result.reason) not in EXPECTED]
 
 
