@@ -1,5 +1,9 @@
+import childProcess from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
+import os from "node:os";
 import { hash as argon2Hash, argon2id } from "argon2";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test, vi } from "vitest";
 import { isCommonPassword } from "../../src/platform/crypto/common-passwords.ts";
 import { checkPassword } from "../../src/platform/crypto/password-rules.ts";
 import { createHashPool } from "../../src/platform/crypto/password-pool.ts";
@@ -110,6 +114,36 @@ describe("Hashing", () => {
     for (let at = 0; at < 12; at++) await pool.run({ password: "x", cost: slow }, "");
     expect(await admitted()).toBeLessThan(before);
     await pool.close();
+  });
+
+  test.each([
+    [1, 1],
+    [2, 1],
+    [8, 7],
+  ])("with %i cores %i passwords are hashed at a time, at a lower priority", async (cores, concurrency) => {
+    const [onCores, started] = [vi.spyOn(os, "availableParallelism"), vi.spyOn(childProcess, "fork")];
+    onCores.mockReturnValue(cores);
+    syncBuiltinESMExports();
+    const cost = { memoryCost: 64, timeCost: 1, parallelism: 1 };
+    // Without a queue, what is accepted at once is what runs at once.
+    const byDefault = createPasswordHasher({ mostWaiting: 0, cost });
+    try {
+      const results = await Promise.allSettled(Array.from({ length: 20 }, () => byDefault.verify(null, "x")));
+      expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(concurrency);
+      const pid = started.mock.results[0]?.value.pid as number;
+      expect(os.getPriority(pid)).toBe(10);
+      // On Linux each thread has a priority of its own.
+      const tasks = `/proc/${pid}/task`;
+      const hashing = (existsSync(tasks) ? readdirSync(tasks) : []).filter((thread) =>
+        readFileSync(`${tasks}/${thread}/comm`, "utf8").startsWith("libuv-worker"),
+      );
+      expect(hashing.map((thread) => os.getPriority(Number(thread)))).toEqual(hashing.map(() => 10));
+      if (existsSync(tasks)) expect(hashing).toHaveLength(concurrency);
+    } finally {
+      vi.restoreAllMocks();
+      syncBuiltinESMExports();
+      await byDefault.close();
+    }
   });
 
   test("closing finishes running jobs and refuses waiting and new ones", async () => {
