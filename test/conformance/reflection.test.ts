@@ -42,4 +42,7 @@ it.skipIf(grpcurl === undefined)("grpcurl lists, describes and calls, with the c
   const header = `authorization: Bearer ${accessToken}`;
   const me = await run(grpcurl ?? "", ["-plaintext", "-H", header, target, "atrium.access.v1.AccessService/GetMe"]);
   expect(JSON.parse(me)).toMatchObject({ email: app.owner.email });
+  const refused = await run(grpcurl ?? "", ["-plaintext", target, "atrium.access.v1.AccessService/GetMe"]);
+  expect(refused).toMatch(/Code: Unauthenticated[^]*"@type": "type.googleapis.com\/google.rpc.ErrorInfo"/u);
+  expect(refused).toContain('"reason": "UNAUTHORIZED"');
 });
