@@ -38,13 +38,13 @@ const lastUse = ["last_seen_at", "last_used_at", "last_auth_at"];
  * restores one, it reads their values without times of last use, else the transactions that wrote the rows, which
  * takes less.
  */
-async function readingOf(watch: pg.Client): Promise<string> {
+async function readingOf(watch: pg.Client, also: readonly string[]): Promise<string> {
   const { rows: tables } = await watch.query<{ name: string; values: boolean }>(
     `select relname as name, relname = any($2::text[]) or exists (
          select from pg_attribute where attrelid = c.oid and attname = any($3::text[])) as values
        from pg_class c where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
          and not relispartition and relname <> all($1::text[])`,
-    [beside, restored, lastUse],
+    [beside.filter((name) => !also.includes(name)), restored, lastUse],
   );
   const each = tables.map(({ name, values }) => {
     const row = values
@@ -88,12 +88,15 @@ export interface Races {
   close(): Promise<void>;
 }
 
-/** Opens the connections of races on a database whose tables stay as they are. */
-export async function openRaces(databaseUrl: string): Promise<Races> {
+/**
+ * Opens the connections of races on a database whose tables stay as they are. `also` names tables to compare that other
+ * races leave out.
+ */
+export async function openRaces(databaseUrl: string, also: readonly string[] = []): Promise<Races> {
   const [watch, ending] = await Promise.all([connect(databaseUrl), connect(databaseUrl)]);
   // Parallel workers, which the union of so many tables gets, take seven times as long to start as it takes to read.
   await watch.query("set max_parallel_workers_per_gather = 0");
-  const text = await readingOf(watch);
+  const text = await readingOf(watch, also);
   // Prepared: planning a union of every table takes 4 ms.
   const contents = async (): Promise<string> =>
     (await watch.query<{ summary: string }>({ name: "contents", text })).rows.map(({ summary }) => summary).join("\n");
