@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -38,6 +38,10 @@ export interface HostileProvider {
   header: Record<string, unknown>;
   /** Changes the discovery document. */
   discovery: Record<string, unknown>;
+  /** Further headers of the discovery document and of the key set. */
+  headers: Record<string, string>;
+  /** Whether codes need the verifier that their challenge was made of (RFC 7636 §4.6). */
+  checksVerifier: boolean;
   /** Answers a path in place of the provider. */
   answers: Map<string, Answer>;
   /** Requests by path. */
@@ -71,6 +75,8 @@ export async function startHostileProvider(now: () => number): Promise<HostilePr
     claims: (claims) => claims,
     header: {},
     discovery: {},
+    headers: {},
+    checksVerifier: true,
     answers: new Map(),
     requests: new Map(),
     now,
@@ -86,8 +92,16 @@ export async function startHostileProvider(now: () => number): Promise<HostilePr
     },
   };
 
-  function json(response: ServerResponse, body: unknown, status = 200): void {
-    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+  function json(response: ServerResponse, body: unknown, status = 200, headers: Record<string, string> = {}): void {
+    response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
+  }
+
+  /** Whether a token request has the verifier of the challenge that its code was requested with. */
+  function isVerified(form: URLSearchParams, params: URLSearchParams): boolean {
+    const challenge = createHash("sha256")
+      .update(form.get("code_verifier") ?? "")
+      .digest("base64url");
+    return params.get("code_challenge_method") === "S256" && params.get("code_challenge") === challenge;
   }
 
   async function idToken(params: URLSearchParams, subject: Subject): Promise<string> {
@@ -114,6 +128,8 @@ export async function startHostileProvider(now: () => number): Promise<HostilePr
     codes.delete(form.get("code") ?? "");
     if (found === undefined || form.get("redirect_uri") !== found.params.get("redirect_uri"))
       return json(response, { error: "invalid_grant" }, 400);
+    if (provider.checksVerifier && !isVerified(form, found.params))
+      return json(response, { error: "invalid_grant" }, 400);
     json(response, {
       access_token: "an-access-token",
       token_type: "Bearer",
@@ -128,9 +144,9 @@ export async function startHostileProvider(now: () => number): Promise<HostilePr
     const lie = provider.answers.get(path);
     if (lie !== undefined) return lie(request, response);
     if (path === "/token") return token(request, response);
-    if (path === "/jwks") return json(response, { keys: provider.keys.map(({ jwk }) => jwk) });
+    if (path === "/jwks") return json(response, { keys: provider.keys.map(({ jwk }) => jwk) }, 200, provider.headers);
     if (path !== "/.well-known/openid-configuration") return json(response, {}, 404);
-    json(response, {
+    const document = {
       issuer,
       authorization_endpoint: `${issuer}/authorize`,
       token_endpoint: `${issuer}/token`,
@@ -140,7 +156,8 @@ export async function startHostileProvider(now: () => number): Promise<HostilePr
       id_token_signing_alg_values_supported: ["RS256", "PS256", "ES256", "EdDSA"],
       code_challenge_methods_supported: ["S256"],
       ...provider.discovery,
-    });
+    };
+    json(response, document, 200, provider.headers);
   }
   return provider;
 }
