@@ -2,6 +2,7 @@ import { createContextKey } from "@connectrpc/connect";
 import type { HandlerContext } from "@connectrpc/connect";
 import type { Effect, Reauthorize } from "./db/types.ts";
 import { errors } from "./errors.ts";
+import type { ServiceError } from "./errors.ts";
 
 /** The acting identity: a person, or a credential of an organization. */
 export interface Principal {
@@ -120,6 +121,10 @@ export function caller(context: Pick<HandlerContext, "values">): Caller {
 export function isServiceIdentity({ principal }: Pick<Caller, "principal">): boolean {
   return principal.type === "automation_token" || principal.type === "svid";
 }
+
+/** Creates the error for a caller that is no person. */
+export const personRequired = (): ServiceError =>
+  errors.forbidden({ message: "This needs a person's own access token." });
 
 /** Returns the organization of the caller. @throws {forbidden} when the token has none */
 export function callerOrg(caller: Caller): string {

@@ -98,8 +98,7 @@ export function defineErrors<const R extends Record<string, ErrorRow>>(
   return Object.fromEntries(factories) as { readonly [K in keyof R]: (options?: ErrorOptions) => ServiceError };
 }
 
-/** Errors that are common to all areas (decisions 1.6). */
-export const errors = defineErrors({
+const commonErrors = defineErrors({
   badRequest: [400, "bad_request", "The request cannot be read."],
   validation: [400, "validation_error", "The request has fields that are missing or wrong; see errors."],
   invalidUuid: [400, "invalid_uuid", "An id in the path is not a UUID."],
@@ -125,3 +124,8 @@ export const errors = defineErrors({
   unavailable: [503, "unavailable", "The service cannot do this now; try again."],
   deadlineExceeded: [504, "deadline_exceeded", "The deadline passed before the operation was done."],
 });
+
+/** Errors that are common to all areas (decisions 1.6). The message of a 403 names the power that is missing. */
+export const errors: Omit<typeof commonErrors, "forbidden"> & {
+  forbidden(options: ErrorOptions & { message: string }): ServiceError;
+} = commonErrors;

@@ -10,6 +10,8 @@ import type { Seen } from "./send.ts";
 import { startMatrixApp } from "./world.ts";
 
 const routes = guardedRoutes();
+/** A refusal that does not say what the caller lacks. */
+const NAMELESS = /lacks the power to do this/u;
 const CHALLENGE = /^Bearer .*error="insufficient_user_authentication".*max_age=900/u;
 
 let app: TestApp;
@@ -30,9 +32,10 @@ function parameters({ route, binding }: Guarded): (parameter: string) => string 
 
 /** The difference between the response and the expectation; undefined when there is none. */
 function faultOf(expected: string, seen: Seen): string | undefined {
-  const { status, challenge, fault } = seen;
+  const { status, challenge, fault, text } = seen;
   const is = outcomeOf(seen);
   if (fault !== "") return `${is}: ${fault}`;
+  if (status === 403 && NAMELESS.test(text)) return `${is} without the power that is missing: ${text}`;
   if (expected !== "passes" && is !== expected) return `${is} instead of ${expected}`;
   if (expected === "passes" && (status === 401 || status === 403 || status >= 500) && status !== 501)
     return `${is} instead of passing: ${seen.text}`;

@@ -101,6 +101,18 @@ describe("an organization", () => {
 });
 
 describe("organizations of a person", () => {
+  it("an API key creates no organization, and the refusal names what it lacks", async () => {
+    const by = await founder(app);
+    const body = { name: "for sign-up", scopes: ["admin"] };
+    const made = await app.call("POST", `/api/admin/organizations/${by.org}/api-keys`, { token: by.token, body });
+    const token = made.body.api_key as string;
+    const refused = await app.call("POST", "/api/organizations", { token, body: { name: "Of a key" } });
+    expect(refused).toMatchObject({
+      status: 403,
+      body: { code: "forbidden", message: "This needs a person's own access token." },
+    });
+  });
+
   it("the organizations of a person are listed by name with role and status", async () => {
     const [person, host] = [await founder(app, "Zebra"), await founder(app, "Aardvark")];
     const { token } = await invite(app, host, person.email, 4);

@@ -1,3 +1,4 @@
+import { personRequired } from "../../platform/caller.ts";
 import type { RequestInfo } from "../../platform/caller.ts";
 import { dateOf } from "../../platform/clock.ts";
 import type { CallerContext, RequestContext } from "../../platform/context.ts";
@@ -97,8 +98,9 @@ export function createPasswordChange(deps: LoginDeps) {
      */
     async change(context: CallerContext, present: string, wanted: string): Promise<void> {
       const { caller, info } = context;
-      const person = caller.userUuid === null ? undefined : await people.findPassword(caller.userUuid);
-      if (person === undefined) throw errors.forbidden();
+      if (caller.userUuid === null) throw personRequired();
+      const person = await people.findPassword(caller.userUuid);
+      if (person === undefined) throw errors.unauthorized();
       await people.demandGoodPasswordOf(person, wanted, "new_password");
       const event = { by: causedBy(context), orgUuid: caller.orgUuid, userUuid: person.uuid, resourceId: person.uuid };
       const refuse = async (tx: Tx, refusal: ServiceError): Promise<ServiceError> => {

@@ -1,3 +1,4 @@
+import { personRequired } from "../../platform/caller.ts";
 import type { Caller } from "../../platform/caller.ts";
 import { parseEmail } from "../../platform/email.ts";
 import type { Email } from "../../platform/email.ts";
@@ -11,7 +12,7 @@ export function demandMaySignUp(
   caller: Pick<Caller, "isPlatformAdmin" | "userUuid"> | undefined,
   openSignup: boolean,
 ): void {
-  if (caller !== undefined && caller.userUuid === null) throw errors.forbidden();
+  if (caller !== undefined && caller.userUuid === null) throw personRequired();
   if (openSignup || caller?.isPlatformAdmin === true) return;
   throw errors.forbidden({ message: "Sign-up is closed; a platform administrator makes organizations." });
 }

@@ -1,5 +1,5 @@
+import { personRequired } from "../../platform/caller.ts";
 import type { Caller } from "../../platform/caller.ts";
-import { errors } from "../../platform/errors.ts";
 
 /** The two budgets of a person (decisions 4.3). */
 export type Budget = "second_factor" | "step_up";
@@ -68,7 +68,6 @@ export function personOf({ userUuid, sessionId }: Pick<Caller, "userUuid" | "ses
   userUuid: string;
   sessionId: string;
 } {
-  if (userUuid === null || sessionId === null)
-    throw errors.forbidden({ message: "This needs a person's own access token." });
+  if (userUuid === null || sessionId === null) throw personRequired();
   return { userUuid, sessionId };
 }

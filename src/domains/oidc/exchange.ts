@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { dateOf } from "../../platform/clock.ts";
-import { amrOf } from "../../platform/caller.ts";
+import { amrOf, personRequired } from "../../platform/caller.ts";
 import type { RequestInfo } from "../../platform/caller.ts";
 import type { CallerContext, RequestContext } from "../../platform/context.ts";
 import { hashToken } from "../../platform/crypto/opaque.ts";
 import type { Tx } from "../../platform/db/types.ts";
-import { errors, ServiceError } from "../../platform/errors.ts";
+import { ServiceError } from "../../platform/errors.ts";
 import { certain } from "../../platform/narrow.ts";
 import type { Standing } from "../access/index.ts";
 import { EVENTS, withoutActor } from "../event-catalogue/index.ts";
@@ -170,7 +170,7 @@ export function createExchange(deps: OidcDeps) {
     link: (context: CallerContext, redemption: Redemption): Promise<RedeemedBy<undefined>> =>
       context.transaction(async (tx) => {
         const { userUuid, email } = context.caller;
-        if (userUuid === null) throw errors.forbidden();
+        if (userUuid === null) throw personRequired();
         const amr = amrOf(context.caller);
         const byPerson = amr.length > 0 && !amr.includes("fed");
         const token = await redeem(tx, redemption);

@@ -1,3 +1,4 @@
+import { personRequired } from "../../platform/caller.ts";
 import type { Caller, RequestInfo } from "../../platform/caller.ts";
 import { dateOf } from "../../platform/clock.ts";
 import type { CallerContext } from "../../platform/context.ts";
@@ -180,6 +181,6 @@ export function createAccounts(deps: AccountsDeps) {
 
 function personOf(caller: Caller): Caller & { userUuid: string } {
   const { userUuid } = caller;
-  if (userUuid === null) throw errors.forbidden();
+  if (userUuid === null) throw personRequired();
   return { ...caller, userUuid };
 }

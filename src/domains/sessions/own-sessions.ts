@@ -1,3 +1,4 @@
+import { personRequired } from "../../platform/caller.ts";
 import type { Caller } from "../../platform/caller.ts";
 import { dateOf } from "../../platform/clock.ts";
 import { pagingBy } from "../../platform/cursors.ts";
@@ -60,7 +61,7 @@ export function createOwnSessions(deps: OwnSessionsDeps) {
     /** Ends the session of the presented token, with all of its tokens. */
     async logout(context: CallerContext): Promise<void> {
       const { sessionId, userUuid, orgUuid } = context.caller;
-      if (sessionId === null || userUuid === null) throw errors.forbidden();
+      if (sessionId === null || userUuid === null) throw personRequired();
       await context.transaction(async (tx) => {
         if (!(await revokeSession(tx, sessionId, "logout", dateOf(clock)))) return;
         const by = causedBy(context);

@@ -1,6 +1,7 @@
 import { dateOf } from "../../platform/clock.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { CallerContext } from "../../platform/context.ts";
+import { personRequired } from "../../platform/caller.ts";
 import { errors } from "../../platform/errors.ts";
 import type { Access } from "../access/index.ts";
 import { causedBy, EVENTS } from "../event-catalogue/index.ts";
@@ -38,7 +39,7 @@ export function createOrganizationSwitch({ clock, access, events, open }: Organi
    */
   return async function switchOrganization(context: CallerContext, wanted: string): Promise<SwitchedOrganization> {
     const { userUuid, orgUuid: present, sessionId } = context.caller;
-    if (userUuid === null) throw errors.forbidden();
+    if (userUuid === null) throw personRequired();
     if (wanted.toLowerCase() === present) throw sessionErrors.sameOrganization();
     return context.transaction(async (tx) => {
       const standing = await access.standing(tx, userUuid, wanted);

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { callerOrg } from "../../platform/caller.ts";
+import { callerOrg, personRequired } from "../../platform/caller.ts";
 import type { CallerContext } from "../../platform/context.ts";
 import { errors } from "../../platform/errors.ts";
 import { causedBy, EVENTS } from "../event-catalogue/index.ts";
@@ -39,7 +39,7 @@ export function createPictures({ events, people }: PicturesDeps) {
      */
     async set(context: CallerContext, image: Buffer): Promise<Pick<Picture, "etag" | "contentType">> {
       const { userUuid, orgUuid } = context.caller;
-      if (userUuid === null) throw errors.forbidden();
+      if (userUuid === null) throw personRequired();
       if (image.length > MAX_SIZE_BYTES) throw errors.payloadTooLarge({ message: "A picture has at most 1 MiB." });
       const head = readImageHead(image);
       if (head === undefined) throw errors.unsupportedMediaType({ message: "The body is no PNG, JPEG or WebP image." });

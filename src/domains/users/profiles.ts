@@ -1,4 +1,5 @@
 import type { CallerContext } from "../../platform/context.ts";
+import { personRequired } from "../../platform/caller.ts";
 import { errors } from "../../platform/errors.ts";
 import { personName } from "../../platform/names.ts";
 import { causedBy, EVENTS } from "../event-catalogue/index.ts";
@@ -23,8 +24,9 @@ export function createProfiles({ events, people }: ProfilesDeps) {
      * @throws {forbidden} when the caller is not a person
      */
     async find({ caller }: CallerContext): Promise<PersonRow> {
-      const person = caller.userUuid === null ? undefined : await people.profileOf(caller.userUuid);
-      if (person === undefined) throw errors.forbidden();
+      if (caller.userUuid === null) throw personRequired();
+      const person = await people.profileOf(caller.userUuid);
+      if (person === undefined) throw errors.unauthorized();
       return person;
     },
 
@@ -36,7 +38,7 @@ export function createProfiles({ events, people }: ProfilesDeps) {
      */
     async update(context: CallerContext, change: ProfileChange): Promise<void> {
       const { userUuid, orgUuid } = context.caller;
-      if (userUuid === null) throw errors.forbidden();
+      if (userUuid === null) throw personRequired();
       if (change.phone !== undefined && change.phone !== "" && !phoneForm.test(change.phone))
         throw userErrors.invalidPhone();
       const firstName = change.firstName === undefined ? undefined : personName(change.firstName);

@@ -1,4 +1,4 @@
-import { errors } from "../../platform/errors.ts";
+import { personRequired } from "../../platform/caller.ts";
 import { takesCredential } from "./credential.ts";
 import { callerOf } from "./step.ts";
 import type { Step } from "./step.ts";
@@ -8,7 +8,6 @@ export const personOnly: Step = {
   name: "person-only",
   applies: (policy) => policy.personOnly && takesCredential(policy),
   run(_policy, call) {
-    if (callerOf(call).principal.type !== "user")
-      throw errors.forbidden({ message: "This needs a person's own access token." });
+    if (callerOf(call).principal.type !== "user") throw personRequired();
   },
 };

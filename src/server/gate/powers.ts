@@ -18,7 +18,7 @@ export const powers: Step = {
     for (const power of policy.powers) {
       if (holdsPower(caller, power)) continue;
       if (power === Power.ADMIN && isAdminSubstitute(policy, caller, params)) continue;
-      throw errors.forbidden({ message: MESSAGES[power] });
+      throw errors.forbidden({ message: MESSAGES[power] ?? "This needs a power that nobody holds." });
     }
   },
 };
