@@ -102,6 +102,24 @@ async function writeRoot(): Promise<void> {
   await bench.write("spiffe.crl", await published("&issuer=spiffe"));
 }
 
+describe("OpenSSL", () => {
+  const verify = (issuer: string, leaf: string) => {
+    const options = ["-x509_strict", "-purpose", "sslclient", "-crl_check"];
+    const files = ["-CAfile", `${issuer}.pem`, "-CRLfile", `${issuer}.crl`, `${issuer}-${leaf}.pem`];
+    return bench.openssl("verify", ...options, ...files);
+  };
+
+  test.each(LEAVES)("openssl verifies the leaf of %s named %s with the published list", async (issuer, leaf) => {
+    expect(await verify(issuer, leaf)).toEqual({ ok: true, output: `${issuer}-${leaf}.pem: OK\n` });
+  });
+
+  test.each(ISSUERS)("openssl refuses the revoked leaf of %s", async (issuer) => {
+    const { ok, output } = await verify(issuer, "revoked");
+    expect(output).toContain("certificate revoked");
+    expect(ok).toBe(false);
+  });
+});
+
 describe.skipIf(!hasGnuTls)("GnuTLS", () => {
   const verify = (issuer: string, leaf: string) => {
     const files = ["--load-ca-certificate", `${issuer}.pem`, "--load-crl", `${issuer}.crl`, "--infile"];
