@@ -16,25 +16,21 @@ const folder = mkdtempSync(join(tmpdir(), "atrium-go-"));
 const at = (name: string): string => join(folder, name);
 const example = join(import.meta.dirname, "../../examples/workload-go");
 
-/** Why the example cannot be built here; undefined when it has been built. */
-function build(): string | undefined {
-  const go = [process.env["PATH"] ?? "", "/usr/local/go/bin"].join(":");
-  const { status, stderr, error } = spawnSync("go", ["-C", example, "build", "-o", at("workload"), "."], {
-    env: { ...process.env, PATH: go },
+const go = (...args: string[]) =>
+  spawnSync("go", args, {
+    env: { ...process.env, PATH: [process.env["PATH"] ?? "", "/usr/local/go/bin"].join(":") },
     encoding: "utf8",
   });
-  if (error !== undefined) return "Go is not installed";
-  return status === 0 ? undefined : `the example was not built: ${stderr.slice(0, 300)}`;
-}
-
-const reason = build();
-if (reason !== undefined) console.log(`The test of examples/workload-go is skipped: ${reason}`);
+const hasGo = go("version").error === undefined;
+if (!hasGo) console.log("The test of examples/workload-go is skipped: Go is not installed");
 
 let app: TestApp;
 let owner: Workloads;
 let agent: ProgramRun;
 beforeAll(async () => {
-  if (reason !== undefined) return;
+  if (!hasGo) return;
+  const { status, stderr } = go("-C", example, "build", "-o", at("workload"), ".");
+  expect(status, stderr).toBe(0);
   app = await startApp({ env: { SERVICE_OPEN_SIGNUP: "on" } });
   owner = await workloads(app);
   const made = await app.call("POST", `/api/organizations/${owner.org}/service-identities/automation-token`, {
@@ -49,11 +45,13 @@ beforeAll(async () => {
   await agent.until(/is valid until/u);
 });
 afterAll(async () => {
-  if (reason === undefined) {
-    process.kill(agent.pid, "SIGTERM");
-    await agent.exit;
-    await app.close();
+  // What `beforeAll` did not get to is missing, and its own failure is the one to report.
+  const started: { app?: TestApp; agent?: ProgramRun } = { app, agent };
+  if (started.agent !== undefined) {
+    process.kill(started.agent.pid, "SIGTERM");
+    await started.agent.exit;
   }
+  await started.app?.close();
   rmSync(folder, { recursive: true });
 });
 
@@ -61,7 +59,7 @@ const environment = { SPIFFE_ENDPOINT_SOCKET: `unix://${at("agent.sock")}` };
 const start = (args: string[]) =>
   spawn(at("workload"), args, { env: environment, stdio: ["ignore", "pipe", "inherit"] });
 
-it.skipIf(reason !== undefined)(
+it.skipIf(!hasGo)(
   "stock go-spiffe workloads get SVIDs from the socket, and make mutual TLS with each other and with the service",
   async () => {
     const id = `${owner.domain}/svc/${owner.identityId}`;
