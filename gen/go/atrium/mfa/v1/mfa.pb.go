@@ -1163,7 +1163,7 @@ const file_atrium_mfa_v1_mfa_proto_rawDesc = "" +
 	"\tmfa_token\x18\x01 \x01(\tB\x06\xba\xbb\x18\x02\b\x01R\bmfaToken\x12\x1a\n" +
 	"\x04code\x18\x02 \x01(\tB\x06\xba\xbb\x18\x02\b\x01R\x04code\x12\x1f\n" +
 	"\brecovery\x18\x03 \x01(\bH\x00R\brecovery\x88\x01\x01B\v\n" +
-	"\t_recovery2\xea\f\n" +
+	"\t_recovery2\xbf\r\n" +
 	"\n" +
 	"MfaService\x12\x81\x01\n" +
 	"\vListFactors\x12!.atrium.mfa.v1.ListFactorsRequest\x1a\".atrium.mfa.v1.ListFactorsResponse\"+\xaa\xbb\x18\x06\b\x02(\x01@\x01\x82\xd3\xe4\x93\x02\x18\x12\x16/api/v1/me/mfa/factors\x90\x02\x01\x12\xc1\x01\n" +
@@ -1183,8 +1183,13 @@ const file_atrium_mfa_v1_mfa_proto_rawDesc = "" +
 	"\fGetMfaStatus\x12\".atrium.mfa.v1.GetMfaStatusRequest\x1a#.atrium.mfa.v1.GetMfaStatusResponse\"B\xaa\xbb\x18\x06\b\x02(\x01@\x01\x82\xd3\xe4\x93\x02/Z\x17\x12\x15/api/v1/me/mfa/status\x12\x14/api/auth/mfa/status\x90\x02\x01\x12\xbc\x01\n" +
 	"\x13DeleteMemberFactors\x12).atrium.mfa.v1.DeleteMemberFactorsRequest\x1a\x16.google.protobuf.Empty\"b\xaa\xbb\x18\x0e\b\x02\x12\x01\x01\x18\x01\"\x05users\xb2\xbb\x18\x03\b\xcc\x01һ\x18\x1b\n" +
 	"\tnot_found\n" +
-	"\x0euser_not_found\x82\xd3\xe4\x93\x02$*\"/api/users/{user_uuid}/mfa-factors\x12\xad\x01\n" +
-	"\rChallengeTotp\x12#.atrium.mfa.v1.ChallengeTotpRequest\x1a\x1b.atrium.common.v1.TokenPair\"Z\xaa\xbb\x18\x12\b\x04R\vbad_request\x88\x01\x01\xb2\xbb\x18\x02(\x01һ\x18\x13\n" +
+	"\x0euser_not_found\x82\xd3\xe4\x93\x02$*\"/api/users/{user_uuid}/mfa-factors\x12\x82\x02\n" +
+	"\rChallengeTotp\x12#.atrium.mfa.v1.ChallengeTotpRequest\x1a\x1b.atrium.common.v1.TokenPair\"\xae\x01\xaa\xbb\x18\x12\b\x04R\vbad_request\x88\x01\x01\xb2\xbb\x18\x02(\x01һ\x18g\n" +
+	"\vemail_taken\n" +
+	"\x12invitation_expired\n" +
+	"\x14invitation_not_found\n" +
+	"\rlink_required\n" +
+	"\fsso_required\n" +
 	"\x11too_many_attempts\x82\xd3\xe4\x93\x02!:\x01*\"\x1c/api/auth/mfa/totp/challengeBH\n" +
 	"\x11com.atrium.mfa.v1P\x01Z!atrium/gen/go/atrium/mfa/v1;mfav1\xaa\x02\rAtrium.Mfa.V1b\x06proto3"
 

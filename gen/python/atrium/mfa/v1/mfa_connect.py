@@ -115,7 +115,11 @@ class MfaService(Protocol):
         Completes a sign-in with the second factor and answers the pair (420
         seconds). The `mfa_token` is the credential; it is valid for 300 seconds and
         dies after 5 wrong codes. 400 `bad_request` for a body without token or code,
-        401 `unauthorized` for a wrong code or a token that is not valid.
+        401 `unauthorized` for a wrong code or a token that is not valid. What the
+        sign-in still had to do is done now, and may be refused once more: 403
+        `sso_required` by an organization that requires single sign-on, 400
+        `invitation_expired`, 404 `invitation_not_found` and 409 `email_taken` for
+        an invitation, 403 `link_required` for an identity that was linked meanwhile.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -493,7 +497,11 @@ class MfaServiceClient(ConnectClient):
         Completes a sign-in with the second factor and answers the pair (420
         seconds). The `mfa_token` is the credential; it is valid for 300 seconds and
         dies after 5 wrong codes. 400 `bad_request` for a body without token or code,
-        401 `unauthorized` for a wrong code or a token that is not valid.
+        401 `unauthorized` for a wrong code or a token that is not valid. What the
+        sign-in still had to do is done now, and may be refused once more: 403
+        `sso_required` by an organization that requires single sign-on, 400
+        `invitation_expired`, 404 `invitation_not_found` and 409 `email_taken` for
+        an invitation, 403 `link_required` for an identity that was linked meanwhile.
         """
         return await self.execute_unary(
             request=request,
@@ -585,7 +593,11 @@ class MfaServiceSync(Protocol):
         Completes a sign-in with the second factor and answers the pair (420
         seconds). The `mfa_token` is the credential; it is valid for 300 seconds and
         dies after 5 wrong codes. 400 `bad_request` for a body without token or code,
-        401 `unauthorized` for a wrong code or a token that is not valid.
+        401 `unauthorized` for a wrong code or a token that is not valid. What the
+        sign-in still had to do is done now, and may be refused once more: 403
+        `sso_required` by an organization that requires single sign-on, 400
+        `invitation_expired`, 404 `invitation_not_found` and 409 `email_taken` for
+        an invitation, 403 `link_required` for an identity that was linked meanwhile.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -961,7 +973,11 @@ class MfaServiceClientSync(ConnectClientSync):
         Completes a sign-in with the second factor and answers the pair (420
         seconds). The `mfa_token` is the credential; it is valid for 300 seconds and
         dies after 5 wrong codes. 400 `bad_request` for a body without token or code,
-        401 `unauthorized` for a wrong code or a token that is not valid.
+        401 `unauthorized` for a wrong code or a token that is not valid. What the
+        sign-in still had to do is done now, and may be refused once more: 403
+        `sso_required` by an organization that requires single sign-on, 400
+        `invitation_expired`, 404 `invitation_not_found` and 409 `email_taken` for
+        an invitation, 403 `link_required` for an identity that was linked meanwhile.
         """
         return self.execute_unary(
             request=request,
