@@ -1,7 +1,19 @@
 import { decodeJwt } from "jose";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { codeAt, wrongCode } from "../mfa/support.ts";
 import type { Answer } from "../support/app.ts";
-import { auditOf, elevated, founder, invite, member, newcomer, outcome, password, tokenTo } from "../support/people.ts";
+import {
+  auditOf,
+  elevated,
+  founder,
+  invite,
+  mailsTo,
+  member,
+  newcomer,
+  outcome,
+  password,
+  tokenTo,
+} from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 import { callbackOf, connect, sessionTokenOf, signIn, startRealm, subject } from "./support.ts";
 import type { Realm } from "./support.ts";
@@ -67,6 +79,46 @@ it("members enter by single sign-on alone, after their credential was right; own
   expect(outcome(await app.call("DELETE", path(uuid), { token: owner.token }))).toBe("204");
   expect(outcome(await require(await elevated(app, owner.token), owner.org, false))).toBe("200");
   expect(outcome(await byPassword(employee))).toBe("200");
+});
+
+it("a one-time code, and a second factor asked for before the switch, are right and yet open nothing", async () => {
+  const { app, owner } = realm;
+  const post = async (path: string, body: object) => outcome(await app.call("POST", path, { body }));
+  const { token, ...guarded } = await member(app, owner);
+  const factors = "/api/v1/me/mfa/factors";
+  const made = await app.call("POST", factors, { token, body: { factor_type: "totp" } });
+  const { id, secret } = made.body.data as { id: number; secret: string };
+  // A time step is accepted once: the enrolment uses the one before.
+  const enrolment = { code: codeAt(secret, app.clock.now(), -1) };
+  expect((await app.call("POST", `${factors}/${id}/verify`, { token, body: enrolment })).status).toBe(200);
+  const { mfa_token } = (await byPassword({ ...guarded, token })).body as { mfa_token: string };
+  expect(await post("/api/auth/otp", { email: employee.email })).toBe("200");
+  const code = /^ {4}(\d{6})$/mu.exec((await mailsTo(app, employee.email)).at(-1)?.text ?? "")?.[1] ?? "";
+  const byCode = (entered: string) => post("/api/auth/otp/verify", { email: employee.email, code: entered });
+  const bySecondFactor = (entered: string) => post("/api/auth/mfa/totp/challenge", { mfa_token, code: entered });
+  const [now, wrong] = [app.clock.now(), code === "000000" ? "111111" : "000000"];
+
+  const requires = async (isRequired: boolean): Promise<void> =>
+    expect(outcome(await require(await elevated(app, owner.token), owner.org, isRequired))).toBe("200");
+  onTestFinished(() => requires(false));
+  await requires(true);
+  expect(await byCode(wrong)).toBe("401 unauthorized");
+  expect(await byCode(code)).toBe("403 sso_required");
+  expect(await bySecondFactor(wrongCode(secret, now))).toBe("401 unauthorized");
+  expect(await bySecondFactor(codeAt(secret, now))).toBe("403 sso_required");
+  for (const [{ userUuid }, type] of [
+    [employee, "login.magic_link"],
+    [guarded, "login.totp_verify"],
+  ] as const) {
+    const path = `/api/auth/events?user_uuid=${userUuid}&outcome=failure`;
+    const { body } = await app.call("GET", path, { token: owner.token });
+    expect(body.data[0]).toMatchObject({ type, metadata: { code: "sso_required" }, org_uuid: owner.org });
+  }
+
+  // What was right is not used up.
+  await requires(false);
+  expect(await byCode(code)).toBe("200");
+  expect(await bySecondFactor(codeAt(secret, now))).toBe("200");
 });
 
 describe("single sign-on at another organization", () => {
