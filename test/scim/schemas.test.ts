@@ -86,8 +86,11 @@ describe.each(attributes)("%s %s", (_kind, name, kind, urn, attribute) => {
     );
     expect(at(without.body as Value, urn)[name]).toBeUndefined();
     const removed = await directory.patch(`${kind.endpoint}/${id}`, { op: "remove", path });
-    if (attribute.required) expect(refusal(removed)).toBe("400 mutability validation_error");
-    else if (name === "active") expect(removed.body.active).toBe(true);
+    if (attribute.required) {
+      expect(refusal(removed)).toBe("400 mutability validation_error");
+      const emails = [{ value: `without${++made}@scim.test` }];
+      expect(refusal(await create(kind, { [name]: undefined, emails }))).toBe("400 invalidValue validation_error");
+    } else if (name === "active") expect(removed.body.active).toBe(true);
     else expect(at(removed.body as Value, urn)[name], removed.text).toBeUndefined();
   });
 
@@ -112,13 +115,84 @@ describe.each(attributes)("%s %s", (_kind, name, kind, urn, attribute) => {
   });
 });
 
+const parts = attributes.flatMap(([kindName, name, kind, urn, attribute]) =>
+  attribute.subAttributes.map((part) => [kindName, `${name}.${part.name}`, { kind, urn, attribute, part }] as const),
+);
+
+describe.each(parts)("%s %s", (_kind, dotted, { kind, urn, attribute, part }) => {
+  const prefix = urn === undefined ? "" : `${urn}:`;
+  const parent = `${prefix}${attribute.name}`;
+  const within = (value: unknown): Value =>
+    urn === undefined ? { [attribute.name]: value } : { [urn]: { [attribute.name]: value } };
+  /** The value of the part in a resource. */
+  const held = (resource: Value): unknown =>
+    ([at(resource, urn)[attribute.name] ?? []].flat() as Value[])[0]?.[part.name];
+
+  async function created(): Promise<{ id: string; body: Value }> {
+    const { status, body, text } = await create(kind, isWritable(attribute) ? within(sample(attribute, 1)) : {});
+    expect(status, text).toBe(201);
+    return { id: body.id as string, body: body as Value };
+  }
+
+  test("a part is written and changed as its schema says", async () => {
+    const { id, body } = await created();
+    const value = part.type === "boolean" ? false : dotted === "emails.value" ? `p${++made}@scim.test` : "Another";
+    const one = attribute.name === "members" ? `[value eq "${member}"]` : "[primary eq true]";
+    const path = `${parent}${attribute.multiValued && isWritable(attribute) ? one : ""}.${part.name}`;
+    const changed = await directory.patch(`${kind.endpoint}/${id}`, { op: "replace", path, value });
+    if (part.mutability === "readWrite") {
+      expect([changed.status, held(changed.body as Value)], changed.text).toEqual([200, value]);
+      return;
+    }
+    expect(refusal(changed)).toBe("400 mutability validation_error");
+    const after = await directory.call("GET", `${kind.endpoint}/${id}`);
+    expect(after.body).toEqual(body);
+    if (part.mutability === "immutable") return;
+    const sent = { ...(attribute.multiValued ? {} : (sample(attribute, 1) as Value)), [part.name]: "Sent" };
+    const ignored = await create(kind, within(attribute.multiValued ? [sent] : sent));
+    expect([ignored.status, held(ignored.body as Value)], ignored.text).toEqual([201, undefined]);
+  });
+
+  test("case of a part counts as its schema says", async () => {
+    const { id, body } = await created();
+    const value = held(body);
+    if (typeof value !== "string") return;
+    for (const [entered, total] of [
+      [value, 1],
+      [value.toUpperCase(), part.caseExact ? 0 : 1],
+    ] as const) {
+      const filter = `${parent}.${part.name} eq ${JSON.stringify(entered)} and id eq "${id}"`;
+      const found = await directory.call("GET", `${kind.endpoint}?filter=${encodeURIComponent(filter)}`);
+      expect(found.body.totalResults, `${filter}: ${found.text}`).toBe(total);
+    }
+  });
+});
+
+/** An attribute as RFC 7643 §7 writes it: what is said of text alone, and of values alone, only where there are any. */
+function written({ subAttributes, caseExact, uniqueness, ...attribute }: Attribute): Value {
+  const { canonicalValues, referenceTypes, ...rest } = attribute;
+  const isText = rest.type === "string" || rest.type === "reference";
+  return {
+    ...rest,
+    ...(isText && { caseExact, uniqueness }),
+    ...(canonicalValues.length > 0 && { canonicalValues }),
+    ...(referenceTypes.length > 0 && { referenceTypes }),
+    ...(subAttributes.length > 0 && { subAttributes: subAttributes.map(written) }),
+  };
+}
+
 test("the schemas that are served are those the service goes by", async () => {
   const { body } = await directory.call("GET", "/Schemas");
-  const served = (body.Resources as { id: string; attributes: { name: string; mutability: string }[] }[]).map(
-    ({ id, attributes: list }) => [id, list.map(({ name, mutability }) => [name, mutability])],
-  );
+  const served = (body.Resources as Value[]).map(({ id, name, description, attributes: list }) => ({
+    ...{ id, name, description },
+    attributes: list,
+  }));
   const known = [USER, GROUP].flatMap(({ core, extensions }) => [core, ...extensions]);
   expect(served).toEqual(
-    known.map(({ urn, attributes: list }) => [urn, list.map(({ name, mutability }) => [name, mutability])]),
+    known.map(({ urn, attributes: list, ...rest }) => ({ id: urn, ...rest, attributes: list.map(written) })),
   );
+  for (const { id } of served) {
+    const one = await directory.call("GET", `/Schemas/${id as string}`);
+    expect(one.body).toEqual((body.Resources as Value[]).find((schema) => schema["id"] === id));
+  }
 });
