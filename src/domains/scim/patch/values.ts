@@ -1,6 +1,6 @@
 import { scimErrors } from "../errors.ts";
 import { checkCount, readOne, readSeveral } from "../resource/read.ts";
-import { isObject, sameJson } from "../resource/values.ts";
+import { canonicalText, isObject, LONG, sameJson } from "../resource/values.ts";
 import type { Json, Resource } from "../resource/values.ts";
 import type { Attribute } from "../schema/index.ts";
 import type { Work } from "./work.ts";
@@ -18,17 +18,17 @@ const TEXT = 4;
 
 /** Adds values that are not there yet. */
 export function append(list: Json[], values: readonly Json[], work: Work): void {
-  if (list.length < 50) {
+  let texts = known.get(list);
+  if (texts === undefined && list.length + values.length < LONG) {
     for (const value of values) if (!list.some((held) => sameJson(held, value))) list.push(value);
     return;
   }
-  let texts = known.get(list);
   if (texts === undefined) {
     work.spend(TEXT * list.length);
-    known.set(list, (texts = new Set(list.map((held) => JSON.stringify(held)))));
+    known.set(list, (texts = new Set(list.map(canonicalText))));
   }
   for (const value of values) {
-    const text = JSON.stringify(value);
+    const text = canonicalText(value);
     if (!texts.has(text)) {
       texts.add(text);
       list.push(value);
@@ -41,7 +41,7 @@ export function removeWhere(list: Json[], predicate: (value: Json) => boolean): 
   const texts = known.get(list);
   const kept = list.filter((value) => {
     if (!predicate(value)) return true;
-    texts?.delete(JSON.stringify(value));
+    texts?.delete(canonicalText(value));
     return false;
   });
   if (kept.length === list.length) return list;

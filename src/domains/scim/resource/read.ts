@@ -1,7 +1,7 @@
 import { scimErrors } from "../errors.ts";
 import { attributeNamed, coreAttribute, extensionOf } from "../schema/index.ts";
 import type { Attribute, ResourceKind } from "../schema/index.ts";
-import { isObject, sameJson } from "./values.ts";
+import { canonicalText, isObject, LONG, sameJson } from "./values.ts";
 import type { Json, Resource } from "./values.ts";
 
 /** Maximum length of a text, in UTF-16 units. */
@@ -88,11 +88,11 @@ function checkSeveral(values: readonly Json[], path: string): readonly Json[] | 
 }
 
 function distinct(values: readonly Json[]): Json[] {
-  if (values.length < 50)
+  if (values.length < LONG)
     return values.filter((value, at) => values.findIndex((other) => sameJson(other, value)) === at);
   const known = new Set<string>();
   return values.filter((value) => {
-    const text = JSON.stringify(value);
+    const text = canonicalText(value);
     return known.has(text) ? false : known.add(text);
   });
 }

@@ -26,6 +26,14 @@ export function sameJson(a: Json | undefined, b: Json | undefined): boolean {
   );
 }
 
+/** From how many values on they are compared by their texts. */
+export const LONG = 50;
+
+/** The text of a value, which equal values share, whatever the order of their members. */
+export function canonicalText(value: Json): string {
+  return JSON.stringify(isObject(value) ? Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)) : value);
+}
+
 /** A text as it is compared where case does not count. */
 export function foldText(text: string): string {
   return normalizeLong(text, "NFC").toLowerCase();
