@@ -188,6 +188,23 @@ test("failOnErrors stops after so many errors, and 1,001 operations or 1 MiB and
   expect(await total()).toBe(before + 2);
 });
 
+test("a Bulk request of 1 MiB is carried out, and one of a byte more returns 413 and does nothing", async () => {
+  const send = (length: number) => {
+    const [begin, end] = [`{"Operations":${JSON.stringify([newUser("a")])},"padding":"`, '"}'];
+    const body = `${begin}${"x".repeat(length - begin.length - end.length)}${end}`;
+    return app.call("POST", `${directory.base}/Bulk`, {
+      token: directory.token,
+      body,
+      headers: { "content-type": "application/scim+json" },
+    });
+  };
+  const before = await total();
+  const whole = await send(1_048_576);
+  expect([whole.status, statuses(whole.body)]).toEqual([200, ["201"]]);
+  expect(refusal(await send(1_048_577))).toBe("413 payload_too_large");
+  expect(await total()).toBe(before + 1);
+});
+
 test("a sync of a whole directory, run twice, changes nothing the second time", { timeout: 3_600_000 }, async () => {
   const create = (n: number) => newUser(`u${n}`, { title: `T${n}` });
   const versions = (body: { Operations: { version: string }[] }) => body.Operations.map(({ version }) => version);

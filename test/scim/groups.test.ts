@@ -76,6 +76,30 @@ describe("a group", () => {
     expect((await directory.call("GET", "/Groups?count=0")).body.totalResults).toBe(before);
   });
 
+  test("PUT and PATCH of 10,001 members return 400 and change nothing", async () => {
+    const { body: group, headers } = await create(users.slice(0, 1));
+    const path = `/Groups/${group.id}`;
+    const unknown = Array.from({ length: 10_001 }, (_, n) => ({
+      value: `${String(n).padStart(8, "0")}-aaaa-4000-8000-00000000000f`,
+    }));
+    const put = (members: object[]) => directory.call("PUT", path, { displayName: group.displayName, members });
+    const add = (value: object[]) => ({ op: "add", path: "members", value });
+    for (const answer of [
+      await put(unknown),
+      await directory.patch(path, add(unknown)),
+      await directory.patch(path, { op: "replace", path: "members", value: unknown }),
+      await directory.patch(path, { op: "add", value: { members: unknown } }),
+      await directory.patch(path, add(unknown.slice(0, 5_000)), add(unknown.slice(5_000))),
+    ]) {
+      expect(refusal(answer)).toBe("400 invalidValue validation_error");
+      expect(answer.body.detail).toContain("more than 10000 values");
+    }
+    // 10,000 are not too many: nobody of them is known.
+    expect((await put(unknown.slice(1))).body.detail).not.toContain("more than");
+    const read = await directory.call("GET", path);
+    expect([read.headers.get("etag"), read.body]).toEqual([headers.get("etag"), group]);
+  });
+
   test("PATCH adds and removes members in every way, and the same again changes nothing", async () => {
     const { body: group } = await create(users.slice(0, 1));
     const patch = async (...operations: object[]) => {

@@ -104,6 +104,24 @@ describe("a filter", () => {
     expect(await names(filter)).toBe("400 invalidFilter validation_error");
   });
 
+  test("a filter of 8,192 bytes is read, and one of a byte more returns 400 invalidFilter", async () => {
+    const ofBytes = (bytes: number, letter: string) => {
+      const [begin, end] = ['userName eq "ada@scim.test" or userName eq "', '"'];
+      const left = bytes - begin.length - end.length;
+      const letters = Math.floor(left / Buffer.byteLength(letter));
+      return `${begin}${letter.repeat(letters)}${"x".repeat(left - letters * Buffer.byteLength(letter))}${end}`;
+    };
+    expect(await names(ofBytes(8_192, "x"))).toBe("Ada");
+    expect(await names(ofBytes(8_193, "x"))).toBe("400 invalidFilter validation_error");
+    // Percent-encoded, these have more than a request line may.
+    const search = (filter: string) => directory.call("POST", "/Users/.search", { filter });
+    for (const letter of ["é", "😀"]) {
+      expect(Buffer.byteLength(ofBytes(8_192, letter))).toBe(8_192);
+      expect((await search(ofBytes(8_192, letter))).body.totalResults).toBe(1);
+      expect(refusal(await search(ofBytes(8_193, letter)))).toBe("400 invalidFilter validation_error");
+    }
+  });
+
   test("a filter nested 32 deep is read", async () => {
     expect(await names(`${"(".repeat(32)}userName eq "ada@scim.test"${")".repeat(32)}`)).toBe("Ada");
   });
