@@ -45,6 +45,7 @@ describe("on connections that are already open, on every instance, the next requ
   test("is 401 once the identity has been deleted", async () => {
     expect((await app.call("DELETE", path(), { token: owner.token })).status).toBe(204);
     expect(await statuses("/api/auth/me")).toEqual([401, 401]);
+    for (const instance of [app, second]) expect((await get(instance, "/api/auth/me", svid)).status).toBe(401);
   });
 
   test("is 401 once the organization has been deleted", async () => {

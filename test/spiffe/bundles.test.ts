@@ -2,7 +2,8 @@ import { X509Certificate } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
-import { founder } from "../support/people.ts";
+import { elevate } from "../support/elevate.ts";
+import { founder, outcome, password } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 
 let app: TestApp;
@@ -87,4 +88,20 @@ describe("the SPIFFE bundle", () => {
     expect(await read({ "if-none-match": etag })).toMatchObject({ status: 304, text: "" });
     expect((await read({ "if-none-match": '"other"' })).status).toBe(200);
   });
+});
+
+test("bundle, root and revocation list of an organization that has ended are 404, as those of none", async () => {
+  const ended = await founder(app);
+  const unknown = "3e0cbf0b-7a6e-4b92-9c33-0d9b1c6c7f4e";
+  const documents = ["ca.pem", "spiffe-bundle", "ca.crl?issuer=spiffe", "ca.crl?issuer=spiffe&format=pem"];
+  const read = (org: string, document: string) => app.call("GET", `/orgs/${org}/.well-known/${document}`);
+  for (const document of documents) expect((await read(ended.org, document)).status).toBe(200);
+  const token = await elevate(app, ended.token, password);
+  expect((await app.call("DELETE", `/api/organizations/${ended.org}`, { token })).status).toBe(204);
+  for (const document of documents) {
+    const [{ status, body }, none] = [await read(ended.org, document), await read(unknown, document)];
+    expect([document, status, body.code]).toEqual([document, 404, "not_found"]);
+    expect([none.status, none.body.message]).toEqual([404, body.message]);
+  }
+  expect(outcome(await app.call("GET", "/api/auth/spiffe/trust-bundle", { token }))).toBe("401 unauthorized");
 });
