@@ -72,6 +72,7 @@ import { oidcRedeemOrder } from "./0111-oidc-redeem-order.ts";
 import { lowerCaseOfLists } from "./0112-lower-case.ts";
 import { wrongCodes } from "./0096-wrong-codes.ts";
 import { signInAddresses } from "./0097-sign-in-addresses.ts";
+import { ordersOfLongLists } from "./0098-orders-of-long-lists.ts";
 import { directoryMoves } from "./0120-directory-moves.ts";
 import { openCheckouts } from "./0119-open-checkouts.ts";
 import { olderInstances } from "./0113-older-instances.ts";
@@ -155,4 +156,5 @@ export const migrations: readonly MigrationObject[] = [
   directoryMoves,
   lowerCaseOfLists,
   signInAddresses,
+  ordersOfLongLists,
 ];

@@ -8,8 +8,9 @@ import { platformAdmin, populate, publishApp, startMatrixApp } from "../matrix/w
 import type { Ids } from "../matrix/world.ts";
 import { bindings } from "../shape/contract-routes.ts";
 import type { Binding } from "../shape/contract-routes.ts";
+import { bounds } from "../shape/bounds.ts";
 import { FEW_ROWS, seed, seeded } from "./seed.ts";
-import { complaints, listenToStatements } from "./statements.ts";
+import { explain, listenToStatements } from "./statements.ts";
 
 /**
  * Rows made of each table: `ATRIUM_TEST_ROWS=1000000`, as `npm run faults -- --only plans` sets it, makes all of them.
@@ -22,14 +23,26 @@ const statements = listenToStatements();
 let app: TestApp;
 let client: pg.Client;
 let ids: Ids;
+let installed: string;
 let tokens: string[];
 beforeAll(async () => {
   app = await startMatrixApp();
   const platform = await platformAdmin(app);
   const shop = await publishApp(app, platform.token, platform.token);
   const side = await populate(app, shop.slug);
-  ids = side.ids;
-  tokens = [side.token, platform.token];
+  ids = { ...side.ids, service_identity_id: side.ids["identity_id"] ?? "" };
+  installed = shop.appId;
+  const organization = `/api/admin/organizations/${side.owner.org}`;
+  const scim = await app.call("POST", `${organization}/scim-tokens`, {
+    token: side.token,
+    body: { name: "directory" },
+  });
+  const group = await app.call("POST", `/scim/v2/organizations/${side.owner.org}/Groups`, {
+    token: scim.body.token,
+    body: { schemas: ["urn:ietf:params:scim:schemas:core:2.0:Group"], displayName: "Group" },
+  });
+  expect(group.status).toBe(201);
+  tokens = [side.token, platform.token, scim.body.token];
   const { body } = await app.call("POST", `/api/marketplace/apps/${ids["app_id"]}/listings`, {
     token: side.token,
     body: { marketplace: "aws", external_product_id: "p" },
@@ -68,7 +81,22 @@ const given: Readonly<Record<string, string>> = {
   page: "400",
   ip_address: "127.0.0.1",
   actor: "owner@acme.test",
+  deleted: "true",
+  folder: "seeded",
+  active: "true",
+  product: "seats",
+  filter: 'externalId eq "seeded"',
 };
+
+/** Whether a table does not grow with what customers have, or is none that lists read but the background. */
+function isSmall(table: string): boolean {
+  const bound = bounds[table] ?? {};
+  return "fixedBy" in bound || "workedOffBy" in bound || table === "liveness_changes";
+}
+
+/** The id for a parameter of a path. The app of an install is the one of the shop. */
+const idIn = (path: string, name: string): string | undefined =>
+  name === "app_id" && path.includes("{install_id}") ? installed : ids[kindOf(path, name)];
 
 /** Queries of a list: none, each filter with each of its values, all filters at once, a late page. */
 function queriesOf({ rpc, path }: Binding): string[] {
@@ -99,36 +127,41 @@ it(
     const tables = new Set(seeded);
     const wrong = new Map<string, string>();
     const read = new Set<string>();
+    const planned = new Map<string, string>();
     const explained = new Set<string>();
     const lists = bindings().filter(
       ({ method, rpc }) =>
         method === "GET" &&
-        (/^List|^Get(?:Config|OwnS)|^Browse/u.test(rpc.name) || rpc.input.fields.some(({ name }) => name === "limit")),
+        (/^List|^Get(?:Config|OwnS)|^Browse|Stats$/u.test(rpc.name) ||
+          rpc.input.fields.some(({ name }) => name === "limit")),
     );
     for (const binding of lists) {
       for (const query of new Set(queriesOf(binding))) {
         for (const token of tokens) {
           statements.take();
-          const filled = fill(binding.path, (name) => ids[kindOf(binding.path, name)] ?? "main");
+          const filled = fill(binding.path, (name) => idIn(binding.path, name) ?? "main");
           const path = `${filled}${query === "" ? "" : `?${query}`}`;
           const { status } = await app.call("GET", path, { token });
           if (status >= 500 && status !== 501) wrong.set(`${path} is answered ${status}`, "");
-          if (status === 200) read.add(binding.rpc.name);
+          if (status === 200) read.add(binding.path);
           for (const one of statements.take()) {
             // Statements of every request are explained once.
             const values = one.values.map((value) => (value instanceof Date ? "at" : value));
             const known = `${one.text} ${JSON.stringify(values)}`;
             if (explained.has(known)) continue;
             explained.add(known);
-            const found = await complaints(client, one, tables, MOST_SORTED);
-            if (found.length > 0)
-              wrong.set(`${found.join(", ")}: ${one.text.replaceAll(/\s+/gu, " ").slice(0, 400)}`, path);
+            const found = await explain(client, one, tables, MOST_SORTED);
+            for (const table of found.tables) planned.set(table, path);
+            if (found.complaints.length > 0)
+              wrong.set(`${found.complaints.join(", ")}: ${one.text.replaceAll(/\s+/gu, " ").slice(0, 400)}`, path);
           }
         }
       }
     }
     expect([...wrong].map(([what, path]) => `${path} ${what}`)).toEqual([]);
-    expect(read.size).toBeGreaterThan(25);
+    expect(lists.filter(({ path }) => !read.has(path)).map(({ path }) => path)).toEqual([]);
+    // A table that no list read before: test/lists/seeded-tables.ts needs it.
+    expect([...planned].filter(([table]) => !tables.has(table) && !isSmall(table))).toEqual([]);
   },
   SEEDING_MS,
 );

@@ -36,40 +36,58 @@ interface Node {
   "Node Type": string;
   "Relation Name"?: string;
   "Plan Rows": number;
+  "Startup Cost": number;
+  "Total Cost": number;
   Plans?: Node[];
 }
 
-/** Parts of a plan that grow with the tables: scans of a whole table, and sorts and hashes of most of one. */
+/** What plans show: every table that they read, and what of them grows with the seeded tables. */
+export interface Findings {
+  tables: string[];
+  complaints: string[];
+}
+
+/** Parts of a plan that grow with the tables: scans of a whole table, and sorts of more rows than `most`. */
 function growing(node: Node, tables: ReadonlySet<string>, most: number): string[] {
   const { Plans: below = [], "Node Type": type, "Relation Name": relation = "" } = node;
   const found = below.flatMap((one) => growing(one, tables, most));
   if (type === "Seq Scan" && tables.has(relation)) found.push(`reads all of ${relation}`);
   const [input] = below;
-  if ((type === "Sort" || type === "Incremental Sort") && input !== undefined && input["Plan Rows"] > most)
-    found.push(`sorts ${input["Plan Rows"]} rows`);
+  if (type !== "Sort" && type !== "Incremental Sort") return found;
+  // An incremental sort sorts the rows of one value of its first columns, which is what it costs to start.
+  const share = type === "Sort" ? 1 : node["Startup Cost"] / node["Total Cost"];
+  const sorted = Math.round((input?.["Plan Rows"] ?? 0) * share);
+  if (sorted > most) found.push(`sorts ${sorted} rows`);
   return found;
 }
 
+/** Tables of a plan. */
+function tablesOf({ Plans: below = [], "Relation Name": relation }: Node): string[] {
+  return [...(relation === undefined ? [] : [relation]), ...below.flatMap(tablesOf)];
+}
+
 /**
- * What of a statement's plans grows with these tables, empty where nothing does: of the plan for these values, and of
- * the one for whatever values. Statements that come again are prepared, and the server decides which of the two it
- * takes then.
+ * What a statement's plans read, and what of them grows with these tables, empty where nothing does: of the plan for
+ * these values, and of the one for whatever values. Statements that come again are prepared, and the server decides
+ * which of the two it takes then.
  */
-export async function complaints(
+export async function explain(
   client: pg.Client,
   { text, values }: Sent,
   tables: ReadonlySet<string>,
   most: number,
-): Promise<string[]> {
-  const explain = async (options: string, given: readonly unknown[]): Promise<string[]> => {
+): Promise<Findings> {
+  const planned = async (options: string, given: readonly unknown[]): Promise<Findings> => {
     type Plans = { "QUERY PLAN": [{ Plan: Node }] };
     const { rows } = await client.query<Plans>(`explain (${options}) ${text}`, given as unknown[]);
-    return growing((rows[0] as Plans)["QUERY PLAN"][0].Plan, tables, most);
+    const plan = (rows[0] as Plans)["QUERY PLAN"][0].Plan;
+    return { tables: tablesOf(plan), complaints: growing(plan, tables, most) };
   };
-  const found = await explain("format json", values);
+  const found = await planned("format json", values);
   if (values.length === 0) return found;
-  return [
-    ...found,
-    ...(await explain("generic_plan, format json", [])).map((what) => `planned for any values ${what}`),
-  ];
+  const generic = await planned("generic_plan, format json", []);
+  return {
+    tables: [...found.tables, ...generic.tables],
+    complaints: [...found.complaints, ...generic.complaints.map((what) => `planned for any values ${what}`)],
+  };
 }
