@@ -8,6 +8,8 @@ import { must, marketplaceClient } from "./marketplace-client.ts";
 const MESSAGES = 1_000_000;
 const BATCH = 100_000;
 const REQUESTS = 3_000;
+/** Messages that have to be due to the end: fewer are no backlog. */
+const LEAST_DUE = 900_000;
 /** How many times as long as without messages a token may take to be checked, at the 90th percentile. */
 const MOST = 1.5;
 
@@ -40,14 +42,17 @@ export const fullOutbox: Scenario = async (log) => {
     const after = await measure();
     const [{ n: left } = { n: "0" }] = await runSql<{ n: string }>(
       servers.databaseUrl,
-      "select count(*) as n from outbox",
+      "select count(*) as n from outbox where topic = 'mail.send' and available_at <= now()",
     );
     log(
       `with ${Number(left).toLocaleString("en")} due messages of one topic: ${spreadOf(after)}, ` +
         `p90 ${percentile(after, 0.9).toFixed(1)} ms`,
     );
     const ratio = percentile(after, 0.9) / percentile(before, 0.9);
-    return ratio <= MOST ? [] : [`the messages made p90 ${ratio.toFixed(2)} times as long`];
+    return [
+      ...(ratio <= MOST ? [] : [`the messages made p90 ${ratio.toFixed(2)} times as long`]),
+      ...(Number(left) >= LEAST_DUE ? [] : [`only ${left} messages were still due after the measurement`]),
+    ];
   } finally {
     await servers.close();
   }
