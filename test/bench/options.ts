@@ -48,7 +48,8 @@ export function help(names: readonly string[]): string {
   return `npm run bench -- [options] [group]
 
 Measures the service against others in one run: both sides in turn, medians, a ratio.
-Prints a table and writes test/bench/results/latest.json.
+Prints a table and writes test/bench/results/latest.json. Exits 1 when a row could not be measured, else 0: a row that
+misses its target is marked as short in the table, and the last line names them all.
 
   --rows a,b      only these rows: ${names.join(", ")}
   --rounds N      rounds of each row (5)

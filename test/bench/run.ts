@@ -60,6 +60,8 @@ async function main(): Promise<void> {
         'generator or the database was the limit. "per CPU s" divides the work by the CPU time that a server used.',
     );
   for (const failure of failures) log(`not measured: ${failure.split("\n", 1)[0] ?? ""}`);
+  const short = outcomes.filter((outcome) => !outcome.ok).map((outcome) => outcome.name);
+  if (short.length > 0) log(`short of their targets: ${short.join(", ")}`);
   if (failures.length > 0) process.exitCode = 1;
 }
 

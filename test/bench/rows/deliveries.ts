@@ -5,7 +5,7 @@ import type { Market } from "../market.ts";
 import type { Serving } from "../baselines/serve.ts";
 import type { FigureRow, RatioRow, Sample } from "./row.ts";
 
-/** Events for each second of a round: more than any side delivers. */
+/** Events of a round for each of its seconds. A side that delivers more in a second ends its round earlier. */
 const backlogPerSecond = 1_200;
 /** Events a second that are committed while latency is measured: the rate that has to be sustained. */
 const commitsPerSecond = 300;
