@@ -213,7 +213,7 @@ for (const language of languages()) {
         status: 409,
       });
       server.close();
-    }, 30_000);
+    });
 
     it.each([400, 404])("does not repeat a report to which a page of a proxy responds with %i", async (status) => {
       let count = 0;

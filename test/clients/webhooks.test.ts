@@ -192,7 +192,7 @@ describe("createPublisher", () => {
     const on = { provision: () => ({ status: "accepted" }) as const, deprovision: () => undefined };
     await createPublisher({ secret, baseUrl, on, fetch }).report(INSTALL, { status: "failed" });
     expect(asked).toBe(2);
-  }, 30_000);
+  });
 
   it("a report that the service refuses rejects with its code", async () => {
     outcomes.push(409);

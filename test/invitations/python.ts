@@ -40,7 +40,7 @@ async function prepare(): Promise<string | undefined> {
   const install = spawnSync(
     join(made, "bin", "python3"),
     ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", runtime],
-    { timeout: 60_000 },
+    { timeout: 600_000 },
   );
   if (install.status !== 0) return `pip cannot install ${runtime}: ${install.stderr.toString().slice(-500)}`;
   await mkdir(join(made, "generated"));

@@ -55,7 +55,7 @@ beforeAll(async () => {
   for (const algorithm of ["ecdsa-p256", "rsa4096"]) await writeAuthority(algorithm);
   await writeRoot();
   await bench.write("listener.pem", target(app).ca);
-}, 120_000);
+});
 afterAll(async () => {
   await bench.close();
   await app.close();
@@ -147,7 +147,7 @@ describe.skipIf(!hasGnuTls)("GnuTLS", () => {
   });
 });
 
-describe.skipIf(pkilint === undefined)("pkilint", { timeout: 60_000 }, () => {
+describe.skipIf(pkilint === undefined)("pkilint", () => {
   /** Findings of a linter, one a line. */
   async function findings(program: string, ...args: string[]): Promise<string[]> {
     const { ok, output } = await bench.run(join(pkilint ?? "", program), "lint", "-s", "NOTICE", ...args);

@@ -97,7 +97,7 @@ test("a request that is refused returns 400 for its field", async () => {
   };
   for (const [name, csr] of Object.entries(refused)) expect(fieldsOf(await ca.issue({ csr })), name).toEqual(["csr"]);
   expect(outcome(await ca.issue({ csr: good }))).toBe("201");
-}, 60_000);
+});
 
 test("a request is refused before the authority is looked up", async () => {
   const without = authorityOf(app, await founder(app));
@@ -129,7 +129,7 @@ test("of 5,000 mutated requests each returns 201 or 400 for its field, and most 
   for (let sent = 0; sent < 5_000; sent += 50) await Promise.all(Array.from({ length: 50 }, send));
   expect(seen.csr).toBeGreaterThan(4_500);
   expect(seen["201"]).toBeGreaterThan(20);
-}, 300_000);
+});
 
 test("subject alternative names are DNS names and addresses", async () => {
   const label = "a".repeat(63);

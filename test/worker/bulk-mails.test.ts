@@ -34,6 +34,8 @@ test("invitations of one organization that hang do not delay the code that someb
   }
   await expect.poll(() => heard("silent+")).toBeGreaterThan(1);
   expect(outcome(await app.call("POST", "/api/auth/otp", { body: { email: owner.email } }))).toBe("200");
-  // Less than the minute after which the mails that hang are given up.
-  await expect.poll(() => heard(owner.email), { timeout: 50_000 }).toBe(2);
+  await expect.poll(() => heard(owner.email)).toBe(2);
+  // The two that hang at a time: further ones are sent when these are given up, a minute later.
+  const code = smtp.heard.to.findLastIndex((line) => line.includes(`<${owner.email}`));
+  expect(smtp.heard.to.slice(0, code).filter((line) => line.includes("<silent+"))).toHaveLength(2);
 });
