@@ -15,9 +15,9 @@ beforeAll(async () => {
 afterAll(() => app.close());
 
 /** Everything the server sends in response to these bytes until it closes, or until `enough` returns true. */
-function raw(text: string, enough: (answer: string) => boolean = () => false): Promise<string> {
+function raw(text: string, enough: (answer: string) => boolean = () => false, on = app): Promise<string> {
   return new Promise((resolve) => {
-    const socket = connect(Number(new URL(app.url).port), "127.0.0.1");
+    const socket = connect(Number(new URL(on.url).port), "127.0.0.1");
     let answer = "";
     socket.on("error", () => undefined).on("close", () => resolve(answer));
     socket.on("data", (chunk: Buffer) => {
@@ -123,6 +123,27 @@ describe("X-Content-Type-Options: nosniff", () => {
       [404, "nosniff"],
     ]);
     await port.close();
+  });
+});
+
+describe("Metrics", () => {
+  const encoded = ["/metrics", "/%6detrics", "/%6Detrics", "/metric%73"];
+  const others = ["/./metrics", "//metrics", "/metrics/", "/x/../metrics", "/metrics%2f", "/%256detrics"];
+  const isServed = async (path: string, on = app): Promise<boolean> => {
+    const answer = await raw(`GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`, undefined, on);
+    expect(answer, path).toMatch(/^HTTP\/1.1 (?:200 [^]*# HELP |404 )/u);
+    return answer.startsWith("HTTP/1.1 200 ");
+  };
+
+  it("metrics are served under every encoding of their path, and under no other path", async () => {
+    for (const path of encoded) expect(await isServed(path), path).toBe(true);
+    for (const path of others) expect(await isServed(path), path).toBe(false);
+  });
+
+  it("with SERVICE_METRICS_PORT no form of the path is served on the main port", async () => {
+    const other = await startApp({ env: { SERVICE_METRICS_PORT: "0" } });
+    for (const path of [...encoded, ...others]) expect(await isServed(path, other), path).toBe(false);
+    await other.close();
   });
 });
 
