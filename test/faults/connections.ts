@@ -15,11 +15,15 @@ const BAD = "127.0.0.2";
 const CONNECTIONS = 1_100;
 /** Bytes of responses that it requests and never reads. */
 const UNREAD_BYTES = 100 * 1024 * 1024;
+/** Bytes that the service may hold for one address. */
+const BUFFERED_BYTES = 64 * 1024 * 1024;
 const STREAMS = 100;
 /** Items of the list that these answers are. */
 const KEYS = 100;
 /** How long the other client sends requests meanwhile. */
 const MEASURED_MS = 5_000;
+
+const mebibytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 
 /** A flood of connections and unread responses from one address: all requests of another address succeed. */
 export const connections: Scenario = async (log) => {
@@ -41,7 +45,7 @@ export const connections: Scenario = async (log) => {
       must(await callRest(url, "POST", path, { token, body }));
     }
     const size = (await callRest(url, "GET", `${path}?limit=${KEYS}`, { token })).text.length;
-    let [reset, unread] = [0, 0];
+    let [reset, unread, held, mostHeld] = [0, 0, 0, 0];
     const list = { ":path": `${path}?limit=${KEYS}`, authorization: `Bearer ${token}` };
     /** Sends requests on one connection, one after each response head. */
     const leaveUnread = async (): Promise<void> => {
@@ -55,7 +59,12 @@ export const connections: Scenario = async (log) => {
         const status = await new Promise((resolve) => {
           stream.once("response", (answer) => resolve(answer[":status"])).once("close", () => resolve(0));
         });
-        if (status === 200) unread += size;
+        if (status !== 200) continue;
+        unread += size;
+        if (stream.closed) continue;
+        held += size;
+        mostHeld = Math.max(mostHeld, held);
+        stream.once("close", () => (held -= size));
       }
     };
     const lanes = Math.ceil(UNREAD_BYTES / size / STREAMS);
@@ -79,8 +88,11 @@ export const connections: Scenario = async (log) => {
     }
     log(
       `${CONNECTIONS} connections of ${BAD}, ${refused} refused; ` +
-        `${Math.round(unread / 2 ** 20)} MiB of responses unread, ${reset} reset; another address: ${spreadOf(times)}`,
+        `${mebibytes(unread)} of responses unread, ${reset} reset, ` +
+        `at most ${mebibytes(mostHeld)} and at the end ${mebibytes(held)} of streams still open; ` +
+        `another address: ${spreadOf(times)}`,
     );
+    const allowed = BUFFERED_BYTES + lanes * size;
     const bad = answers.filter((status) => status !== 200);
     return [
       ...(bad.length === 0
@@ -88,6 +100,9 @@ export const connections: Scenario = async (log) => {
         : [`${bad.length} of ${answers.length} requests of another address returned ${[...new Set(bad)].join(", ")}`]),
       ...(refused >= CONNECTIONS - 1_000 ? [] : [`only ${refused} connections were refused`]),
       ...(reset > 0 ? [] : ["no connection with unread responses was reset"]),
+      ...(mostHeld <= allowed
+        ? []
+        : [`${mebibytes(mostHeld)} of responses were held, at most ${mebibytes(allowed)} may be`]),
     ];
   } finally {
     for (const socket of sockets) socket.destroy();

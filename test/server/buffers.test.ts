@@ -2,6 +2,7 @@ import { connect as connectH2 } from "node:http2";
 import type { ClientHttp2Session, ClientHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { defaultLimits } from "../../src/server/transport-limits.ts";
 import { open } from "./sockets.ts";
 import { start } from "./support.ts";
 import type { Running } from "./support.ts";
@@ -57,6 +58,10 @@ function half(
   socket.write(lines + (head.startsWith("Transfer") ? `${MIB.toString(16)}\r\n` : "") + "x".repeat(sent));
   return { socket, answer };
 }
+
+test("by default an address has 1,000 connections and 64 MiB of buffers, and 60 s to take what it is sent", () => {
+  expect(defaultLimits).toMatchObject({ connections: 1_000, bufferedBytes: 64 * MIB, idleMs: 60_000 });
+});
 
 describe("Bytes buffered for one address", () => {
   test("responses over HTTP/2 beyond the limit of buffered bytes end the newest streams alone", async () => {
