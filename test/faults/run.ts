@@ -4,6 +4,7 @@ import { deadEndpoints } from "./dead-endpoints.ts";
 import { killedInbox } from "./killed-inbox.ts";
 import { killedKeys } from "./killed-keys.ts";
 import { fullOutbox } from "./full-outbox.ts";
+import { oversize } from "./oversize.ts";
 import { plansOfLists } from "./plans.ts";
 import { runFaults } from "./fault-run.ts";
 import { postgresAway } from "./postgres-away.ts";
@@ -38,10 +39,13 @@ Usage: npm run faults -- [--only NAME[,NAME…]] [--installs N] [--events N] [--
   many-watchers    4,000 streams watch one install that changes: the p99 of another client's requests is under 100 ms
   connections      1,100 connections and 100 MiB of unread responses from one address: all requests of another address
                    succeed
+  oversize         10,000 gRPC messages over the limit on one connection, by @grpc/grpc-js and by Python's grpcio where
+                   it is installed: each is refused, and the same connection then carries 100 streams;
+                   runs only when named
   plans            1,000,000 rows of every table that a list reads: no list, with any filter, reads or sorts a whole
                    table, by a plan for its values and by a generic plan; runs only when named
 
-  --only NAMES     only these                                        (default: all but plans, in this order)
+  --only NAMES     only these                         (default: all but oversize and plans, in this order)
   --installs N     installs of the workload                          (default 2000)
   --events N       its test events, besides the events of installs   (default 20000)
   --load S         minimum duration of its load, seconds             (default 120)
@@ -106,8 +110,12 @@ const scenarios: Readonly<Record<string, Scenario>> = {
   "killed-inbox": killedInbox,
   "many-watchers": manyWatchers(4_000),
   connections,
+  oversize: oversize(10_000),
   plans: plansOfLists(1_000_000),
 };
+
+/** Scenarios that run only when they are named. */
+const LONG = new Set(["oversize", "plans"]);
 
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => process.exit(1));
 
@@ -134,7 +142,7 @@ async function run(names: readonly string[]): Promise<void> {
   process.exit(missed.length === 0 ? 0 : 1);
 }
 
-const names = values.only?.split(",") ?? Object.keys(scenarios).filter((name) => name !== "plans");
+const names = values.only?.split(",") ?? Object.keys(scenarios).filter((name) => !LONG.has(name));
 const unknown = names.filter((name) => !(name in scenarios));
 if (values.help) process.stdout.write(HELP);
 else if (unknown.length > 0) {
