@@ -14,7 +14,6 @@ export function scimErrorBody(error: ServiceError): { [name: string]: string | s
 
 function scimType(error: ServiceError): string | undefined {
   if (error.scimType !== undefined) return error.scimType;
-  if (error.status === 409) return "uniqueness";
   if (error.code === "bad_request") return "invalidSyntax";
   return error.status === 400 ? "invalidValue" : undefined;
 }
