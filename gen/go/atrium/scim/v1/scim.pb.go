@@ -34,38 +34,22 @@ var File_atrium_scim_v1_scim_proto protoreflect.FileDescriptor
 
 const file_atrium_scim_v1_scim_proto_rawDesc = "" +
 	"\n" +
-	"\x19atrium/scim/v1/scim.proto\x12\x0eatrium.scim.v1\x1a\x1fatrium/options/v1/options.proto\x1a\x1eatrium/scim/v1/discovery.proto\x1a\x1datrium/scim/v1/messages.proto\x1a\x1eatrium/scim/v1/resources.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1bgoogle/protobuf/empty.proto2\xde#\n" +
+	"\x19atrium/scim/v1/scim.proto\x12\x0eatrium.scim.v1\x1a\x1fatrium/options/v1/options.proto\x1a\x1eatrium/scim/v1/discovery.proto\x1a\x1datrium/scim/v1/messages.proto\x1a\x1eatrium/scim/v1/resources.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1bgoogle/protobuf/empty.proto2\x88\"\n" +
 	"\vScimService\x12\xb4\x01\n" +
-	"\tListUsers\x12$.atrium.scim.v1.ListResourcesRequest\x1a .atrium.scim.v1.UserListResponse\"_\xaa\xbb\x18\x0e\b\x032\borg_uuid8\a\xb2\xbb\x18\x17\x12\x15application/scim+json\x82\xd3\xe4\x93\x02)\x12'/scim/v2/organizations/{org_uuid}/Users\x90\x02\x01\x12\x98\x02\n" +
+	"\tListUsers\x12$.atrium.scim.v1.ListResourcesRequest\x1a .atrium.scim.v1.UserListResponse\"_\xaa\xbb\x18\x0e\b\x032\borg_uuid8\a\xb2\xbb\x18\x17\x12\x15application/scim+json\x82\xd3\xe4\x93\x02)\x12'/scim/v2/organizations/{org_uuid}/Users\x90\x02\x01\x12\xe0\x01\n" +
 	"\n" +
-	"CreateUser\x12%.atrium.scim.v1.CreateResourceRequest\x1a\x14.atrium.scim.v1.User\"\xcc\x01\xaa\xbb\x18\x10\b\x032\borg_uuid8\aH\x01\xb2\xbb\x18C\b\xc9\x01\x12\x15application/scim+json\"\x15application/scim+json\"\x10application/jsonһ\x184\n" +
-	"\vemail_taken\n" +
-	"\tforbidden\n" +
-	"\n" +
-	"last_owner\n" +
-	"\x0eusername_taken\x82\xd3\xe4\x93\x023:\bresource\"'/scim/v2/organizations/{org_uuid}/Users\x12\xab\x01\n" +
-	"\aGetUser\x12\".atrium.scim.v1.GetResourceRequest\x1a\x14.atrium.scim.v1.User\"f\xaa\xbb\x18\x0e\b\x032\borg_uuid8\a\xb2\xbb\x18\x19\x12\x15application/scim+jsonH\x01\x82\xd3\xe4\x93\x02.\x12,/scim/v2/organizations/{org_uuid}/Users/{id}\x90\x02\x01\x12\xab\x02\n" +
-	"\vReplaceUser\x12&.atrium.scim.v1.ReplaceResourceRequest\x1a\x14.atrium.scim.v1.User\"\xdd\x01\xaa\xbb\x18\x0e\b\x032\borg_uuid8\a\xb2\xbb\x18B\x12\x15application/scim+json\"\x15application/scim+json\"\x10application/jsonP\x01һ\x18C\n" +
+	"CreateUser\x12%.atrium.scim.v1.CreateResourceRequest\x1a\x14.atrium.scim.v1.User\"\x94\x01\xaa\xbb\x18\x10\b\x032\borg_uuid8\aH\x01\xb2\xbb\x18C\b\xc9\x01\x12\x15application/scim+json\"\x15application/scim+json\"\x10application/json\x82\xd3\xe4\x93\x023:\bresource\"'/scim/v2/organizations/{org_uuid}/Users\x12\xab\x01\n" +
+	"\aGetUser\x12\".atrium.scim.v1.GetResourceRequest\x1a\x14.atrium.scim.v1.User\"f\xaa\xbb\x18\x0e\b\x032\borg_uuid8\a\xb2\xbb\x18\x19\x12\x15application/scim+jsonH\x01\x82\xd3\xe4\x93\x02.\x12,/scim/v2/organizations/{org_uuid}/Users/{id}\x90\x02\x01\x12\x87\x02\n" +
+	"\vReplaceUser\x12&.atrium.scim.v1.ReplaceResourceRequest\x1a\x14.atrium.scim.v1.User\"\xb9\x01\xaa\xbb\x18\x0e\b\x032\borg_uuid8\a\xb2\xbb\x18B\x12\x15application/scim+json\"\x15application/scim+json\"\x10application/jsonP\x01һ\x18\x1f\n" +
 	"\bconflict\n" +
-	"\vemail_taken\n" +
-	"\tforbidden\n" +
-	"\n" +
-	"last_owner\n" +
-	"\x13precondition_failed\x82\xd3\xe4\x93\x028:\bresource\x1a,/scim/v2/organizations/{org_uuid}/Users/{id}\x12\xa9\x02\n" +
-	"\tPatchUser\x12$.atrium.scim.v1.PatchResourceRequest\x1a\x14.atrium.scim.v1.User\"\xdf\x01\xaa\xbb\x18\x0e\b\x032\borg_uuid8\a\xb2\xbb\x18B\x12\x15application/scim+json\"\x15application/scim+json\"\x10application/jsonP\x01һ\x18C\n" +
+	"\x13precondition_failed\x82\xd3\xe4\x93\x028:\bresource\x1a,/scim/v2/organizations/{org_uuid}/Users/{id}\x12\x85\x02\n" +
+	"\tPatchUser\x12$.atrium.scim.v1.PatchResourceRequest\x1a\x14.atrium.scim.v1.User\"\xbb\x01\xaa\xbb\x18\x0e\b\x032\borg_uuid8\a\xb2\xbb\x18B\x12\x15application/scim+json\"\x15application/scim+json\"\x10application/jsonP\x01һ\x18\x1f\n" +
 	"\bconflict\n" +
-	"\vemail_taken\n" +
-	"\tforbidden\n" +
-	"\n" +
-	"last_owner\n" +
 	"\x13precondition_failed\x82\xd3\xe4\x93\x02::\n" +
-	"operations2,/scim/v2/organizations/{org_uuid}/Users/{id}\x12\xd7\x01\n" +
+	"operations2,/scim/v2/organizations/{org_uuid}/Users/{id}\x12\xbf\x01\n" +
 	"\n" +
-	"DeleteUser\x12%.atrium.scim.v1.DeleteResourceRequest\x1a\x16.google.protobuf.Empty\"\x89\x01\xaa\xbb\x18\x0e\b\x032\borg_uuid8\a\xb2\xbb\x18\x05\b\xcc\x01P\x01һ\x186\n" +
+	"DeleteUser\x12%.atrium.scim.v1.DeleteResourceRequest\x1a\x16.google.protobuf.Empty\"r\xaa\xbb\x18\x0e\b\x032\borg_uuid8\a\xb2\xbb\x18\x05\b\xcc\x01P\x01һ\x18\x1f\n" +
 	"\bconflict\n" +
-	"\tforbidden\n" +
-	"\n" +
-	"last_owner\n" +
 	"\x13precondition_failed\x82\xd3\xe4\x93\x02.*,/scim/v2/organizations/{org_uuid}/Users/{id}\x12\xe1\x01\n" +
 	"\vSearchUsers\x12\x1d.atrium.scim.v1.SearchRequest\x1a .atrium.scim.v1.UserListResponse\"\x90\x01\xaa\xbb\x18\x0e\b\x032\borg_uuid8\a\xb2\xbb\x18@\x12\x15application/scim+json\"\x15application/scim+json\"\x10application/json\x82\xd3\xe4\x93\x024:\x01*\"//scim/v2/organizations/{org_uuid}/Users/.search\x12\xb7\x01\n" +
 	"\n" +
@@ -82,15 +66,9 @@ const file_atrium_scim_v1_scim_proto_rawDesc = "" +
 	"operations2-/scim/v2/organizations/{org_uuid}/Groups/{id}\x12\xb7\x01\n" +
 	"\vDeleteGroup\x12%.atrium.scim.v1.DeleteResourceRequest\x1a\x16.google.protobuf.Empty\"i\xaa\xbb\x18\x0e\b\x032\borg_uuid8\a\xb2\xbb\x18\x05\b\xcc\x01P\x01һ\x18\x15\n" +
 	"\x13precondition_failed\x82\xd3\xe4\x93\x02/*-/scim/v2/organizations/{org_uuid}/Groups/{id}\x12\xe4\x01\n" +
-	"\fSearchGroups\x12\x1d.atrium.scim.v1.SearchRequest\x1a!.atrium.scim.v1.GroupListResponse\"\x91\x01\xaa\xbb\x18\x0e\b\x032\borg_uuid8\a\xb2\xbb\x18@\x12\x15application/scim+json\"\x15application/scim+json\"\x10application/json\x82\xd3\xe4\x93\x025:\x01*\"0/scim/v2/organizations/{org_uuid}/Groups/.search\x12\xaa\x02\n" +
-	"\x04Bulk\x12\x1b.atrium.scim.v1.BulkRequest\x1a\x1c.atrium.scim.v1.BulkResponse\"\xe6\x01\xaa\xbb\x18\x10\b\x032\borg_uuid8\aH\x01\xb2\xbb\x18@\x12\x15application/scim+json\"\x15application/scim+json\"\x10application/jsonһ\x18S\n" +
-	"\vemail_taken\n" +
-	"\tforbidden\n" +
-	"\binternal\n" +
-	"\n" +
-	"last_owner\n" +
-	"\x13precondition_failed\n" +
-	"\x0eusername_taken\x82\xd3\xe4\x93\x021:\arequest\"&/scim/v2/organizations/{org_uuid}/Bulk\x12\xe3\x01\n" +
+	"\fSearchGroups\x12\x1d.atrium.scim.v1.SearchRequest\x1a!.atrium.scim.v1.GroupListResponse\"\x91\x01\xaa\xbb\x18\x0e\b\x032\borg_uuid8\a\xb2\xbb\x18@\x12\x15application/scim+json\"\x15application/scim+json\"\x10application/json\x82\xd3\xe4\x93\x025:\x01*\"0/scim/v2/organizations/{org_uuid}/Groups/.search\x12\xec\x01\n" +
+	"\x04Bulk\x12\x1b.atrium.scim.v1.BulkRequest\x1a\x1c.atrium.scim.v1.BulkResponse\"\xa8\x01\xaa\xbb\x18\x10\b\x032\borg_uuid8\aH\x01\xb2\xbb\x18@\x12\x15application/scim+json\"\x15application/scim+json\"\x10application/jsonһ\x18\x15\n" +
+	"\x13precondition_failed\x82\xd3\xe4\x93\x021:\arequest\"&/scim/v2/organizations/{org_uuid}/Bulk\x12\xe3\x01\n" +
 	"\x18GetServiceProviderConfig\x12 .atrium.scim.v1.DiscoveryRequest\x1a%.atrium.scim.v1.ServiceProviderConfig\"~\xaa\xbb\x18\x0e\b\x032\borg_uuid8\a\xb2\xbb\x18\x17\x12\x15application/scim+jsonһ\x18\v\n" +
 	"\tforbidden\x82\xd3\xe4\x93\x029\x127/scim/v2/organizations/{org_uuid}/ServiceProviderConfig\x90\x02\x01\x12\xd7\x01\n" +
 	"\x11ListResourceTypes\x12 .atrium.scim.v1.DiscoveryRequest\x1a(.atrium.scim.v1.ResourceTypeListResponse\"v\xaa\xbb\x18\x0e\b\x032\borg_uuid8\a\xb2\xbb\x18\x17\x12\x15application/scim+jsonһ\x18\v\n" +

@@ -1258,7 +1258,7 @@ const file_atrium_vault_v1_vault_proto_rawDesc = "" +
 	"\x06sealed\x18\x01 \x01(\bR\x06sealed\x12\x1c\n" +
 	"\tthreshold\x18\x02 \x01(\rR\tthreshold\x12\x16\n" +
 	"\x06shares\x18\x03 \x01(\rR\x06shares\x12\x1a\n" +
-	"\bprogress\x18\x04 \x01(\rR\bprogress2\xa3\x11\n" +
+	"\bprogress\x18\x04 \x01(\rR\bprogress2\x83\x11\n" +
 	"\fVaultService\x12\xd9\x01\n" +
 	"\tPutSecret\x12!.atrium.vault.v1.PutSecretRequest\x1a\x1e.atrium.vault.v1.SecretVersion\"\x88\x01\xaa\xbb\x18\x1b\b\x02\x12\x02\x01\a\"\asecrets2\borg_uuid8\t\xb2\xbb\x18\x04P\x01X\x01һ\x18 \n" +
 	"\fvault_sealed\n" +
@@ -1284,13 +1284,11 @@ const file_atrium_vault_v1_vault_proto_rawDesc = "" +
 	"\x10secret_not_found\n" +
 	"\fvault_sealed\x82\xd3\xe4\x93\x02?:\x01*\":/api/admin/organizations/{org_uuid}/secrets/{name}/restore\x12\xd5\x01\n" +
 	"\fRotateKmsKey\x12$.atrium.vault.v1.RotateKmsKeyRequest\x1a%.atrium.vault.v1.RotateKmsKeyResponse\"x\xaa\xbb\x18\x1e\b\x02\x12\x01\x01\x18\x01\"\asecrets2\borg_uuid8\tH\x01\xb2\xbb\x18\x020\x01һ\x18\x0e\n" +
-	"\fvault_sealed\x82\xd3\xe4\x93\x028:\x01*\"3/api/admin/organizations/{org_uuid}/kms-keys/rotate\x12\x95\x01\n" +
-	"\rGetSealStatus\x12%.atrium.vault.v1.GetSealStatusRequest\x1a\x1b.atrium.vault.v1.SealStatus\"@\xaa\xbb\x18\x05\b\x02\x12\x01\x06һ\x18\x0e\n" +
-	"\fvault_sealed\x82\xd3\xe4\x93\x02\x1c\x12\x1a/api/operator/vault/status\x90\x02\x01\x12s\n" +
-	"\x04Seal\x12\x1c.atrium.vault.v1.SealRequest\x1a\x16.google.protobuf.Empty\"5\xaa\xbb\x18\x05\b\x02\x12\x01\x06\xb2\xbb\x18\x05\b\xcc\x010\x01\x82\xd3\xe4\x93\x02\x1d:\x01*\"\x18/api/operator/vault/seal\x12\x96\x01\n" +
-	"\x06Unseal\x12\x1e.atrium.vault.v1.UnsealRequest\x1a\x1b.atrium.vault.v1.SealStatus\"O\xaa\xbb\x18\x05\b\x02\x12\x01\x06һ\x18\x1d\n" +
-	"\runseal_failed\n" +
-	"\fvault_sealed\x82\xd3\xe4\x93\x02\x1f:\x01*\"\x1a/api/operator/vault/unsealBP\n" +
+	"\fvault_sealed\x82\xd3\xe4\x93\x028:\x01*\"3/api/admin/organizations/{org_uuid}/kms-keys/rotate\x12\x83\x01\n" +
+	"\rGetSealStatus\x12%.atrium.vault.v1.GetSealStatusRequest\x1a\x1b.atrium.vault.v1.SealStatus\".\xaa\xbb\x18\x05\b\x02\x12\x01\x06\x82\xd3\xe4\x93\x02\x1c\x12\x1a/api/operator/vault/status\x90\x02\x01\x12s\n" +
+	"\x04Seal\x12\x1c.atrium.vault.v1.SealRequest\x1a\x16.google.protobuf.Empty\"5\xaa\xbb\x18\x05\b\x02\x12\x01\x06\xb2\xbb\x18\x05\b\xcc\x010\x01\x82\xd3\xe4\x93\x02\x1d:\x01*\"\x18/api/operator/vault/seal\x12\x88\x01\n" +
+	"\x06Unseal\x12\x1e.atrium.vault.v1.UnsealRequest\x1a\x1b.atrium.vault.v1.SealStatus\"A\xaa\xbb\x18\x05\b\x02\x12\x01\x06һ\x18\x0f\n" +
+	"\runseal_failed\x82\xd3\xe4\x93\x02\x1f:\x01*\"\x1a/api/operator/vault/unsealBP\n" +
 	"\x13com.atrium.vault.v1P\x01Z%atrium/gen/go/atrium/vault/v1;vaultv1\xaa\x02\x0fAtrium.Vault.V1b\x06proto3"
 
 var (
