@@ -90,6 +90,8 @@ describe("The parser", () => {
     ['{"a":[{"b":tru}]}', "a[0].b"],
     ['{"a":{"b":"\\ud800"}}', "a.b"],
     ["[[[[", "[0][0][0][0]"],
+    ['{"a":{"x":1,"\\u0000":1}}', "a"],
+    ['{"a":{"\\u0000":1}}', "a"],
   ])("the parser reports the position in %s", (text, path) => {
     expect(() => parseJson(Buffer.from(text))).toThrow(expect.objectContaining({ path }) as Error);
   });

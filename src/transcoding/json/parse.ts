@@ -137,7 +137,10 @@ class Reader {
         this.depth--;
         throw this.unexpected();
       }
+      // What is wrong with a name is wrong with the object.
+      this.depth--;
       const key = this.string();
+      this.depth++;
       path[step] = key;
       // Names that differ in length or first character need not be compared.
       const bit = 1 << (key.length * 5 + key.charCodeAt(0));
