@@ -17,7 +17,10 @@ const BETWEEN_MS = 40;
 /** What the slow endpoints may add to the p99 of the fast one. */
 const SLACK_MS = 500;
 
-/** The good endpoint measures the age of its events; the slow ones answer 204 after 14 s, on a port of their own. */
+/**
+ * The good endpoint measures the age of its events; the slow ones answer 204 after 14 s, on a port of their own. Each
+ * has its own host name, so that the share of their organization limits them, not the share of a host.
+ */
 async function startReceivers(ages: number[]) {
   const good = createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -33,12 +36,10 @@ async function startReceivers(ages: number[]) {
   });
   const servers = [good, slow];
   for (const server of servers) await once(server.listen(0, "127.0.0.1"), "listening");
-  const [goodUrl = "", slowUrl = ""] = servers.map(
-    (server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-  );
+  const [goodPort, slowPort] = servers.map((server) => (server.address() as AddressInfo).port);
   return {
-    goodUrl,
-    slowUrl,
+    goodUrl: `http://127.0.0.1:${goodPort}`,
+    slowUrl: (nth: number) => `http://slow-${nth}.localhost:${slowPort}`,
     async close() {
       await Promise.all(
         servers.map(async (server) => {
@@ -69,7 +70,7 @@ export const slowTenant: Scenario = async (log) => {
       void must(await client.call("POST", `/api/v2/webhooks/${webhookId}/test`, by));
     const slow: string[] = [];
     const register = async (nth: number): Promise<void> =>
-      void slow.push((await listen(otherToken, `${receivers.slowUrl}/${nth}`, ["user.created"])).webhookId);
+      void slow.push((await listen(otherToken, receivers.slowUrl(nth), ["user.created"])).webhookId);
     await inLanes(
       Array.from({ length: SLOW }, (_, nth) => () => register(nth)),
       16,
