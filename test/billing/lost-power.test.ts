@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Answer } from "../support/app.ts";
 import { holding } from "../support/holding.ts";
 import { founder, member, outcome } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
@@ -29,29 +30,10 @@ async function accountant(): Promise<{ owner: Somebody; token: string; take: () 
   return { owner, token, take };
 }
 
-test("who loses the permission while their checkout is being opened does not get it", async () => {
-  const { token, take } = await accountant();
-  const post = (path: string, body: object) => world.app.call("POST", path, { token, body });
-  const { body: quote } = await post("/api/pricing/quote", { price_id: world.priceId });
+/** The outcome of a request that waits for a table while its caller's permission is taken away. */
+async function outcomeOf(open: () => Promise<Answer>, table: string, take: () => Promise<string>): Promise<string> {
   const held = await holding(world.app.databaseUrl);
-  await held.run("lock table quotes in access exclusive mode");
-  const opening = post("/api/pricing/checkout-session", { quote_id: quote.quote_id, provider: "stripe" });
-  try {
-    await held.waitedFor();
-    expect(await take()).toBe("200");
-  } finally {
-    await held.commit();
-  }
-  expect(outcome(await opening)).toBe("403 forbidden");
-});
-
-test("who loses the permission while their portal session is being opened does not get it", async () => {
-  const { owner, token, take } = await accountant();
-  await act((await checkedOut(world, owner.token, "stripe")).url, "pay");
-  await world.provider.settled();
-  const open = () => world.app.call("POST", "/api/billing/portal-session", { token, body: { provider: "stripe" } });
-  const held = await holding(world.app.databaseUrl);
-  await held.run("lock table billing_customers in access exclusive mode");
+  await held.run(`lock table ${table} in access exclusive mode`);
   const opening = open();
   try {
     await held.waitedFor();
@@ -59,5 +41,21 @@ test("who loses the permission while their portal session is being opened does n
   } finally {
     await held.commit();
   }
-  expect(outcome(await opening)).toBe("403 forbidden");
+  return outcome(await opening);
+}
+
+test("who loses the permission while their checkout is being opened does not get it", async () => {
+  const { token, take } = await accountant();
+  const post = (path: string, body: object) => world.app.call("POST", path, { token, body });
+  const { body: quote } = await post("/api/pricing/quote", { price_id: world.priceId });
+  const open = () => post("/api/pricing/checkout-session", { quote_id: quote.quote_id, provider: "stripe" });
+  expect(await outcomeOf(open, "quotes", take)).toBe("403 forbidden");
+});
+
+test("who loses the permission while their portal session is being opened does not get it", async () => {
+  const { owner, token, take } = await accountant();
+  await act((await checkedOut(world, owner.token, "stripe")).url, "pay");
+  await world.provider.settled();
+  const open = () => world.app.call("POST", "/api/billing/portal-session", { token, body: { provider: "stripe" } });
+  expect(await outcomeOf(open, "billing_customers", take)).toBe("403 forbidden");
 });

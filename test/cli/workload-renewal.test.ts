@@ -1,8 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { connect, createServer } from "node:net";
-import type { AddressInfo, Socket } from "node:net";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -16,6 +14,8 @@ import { workloads } from "../spiffe/support.ts";
 import type { Workloads } from "../spiffe/support.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
+import { flakyLink } from "../support/flaky-link.ts";
+import type { FlakyLink } from "../support/flaky-link.ts";
 import { runSql } from "../support/postgres.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "atrium-renewal-"));
@@ -91,30 +91,12 @@ async function agent(pace: Partial<Pace> = {}, server = app.mutualTls?.address ?
   };
 }
 
-/** A way to the service on which nothing arrives, or connections end, once it becomes so. */
-async function wayToService() {
-  let state: "open" | "silent" | "cut" = "open";
-  let held = 0;
-  const { port, hostname } = new URL(app.mutualTls?.address ?? "");
-  const clients = new Set<Socket>();
-  const proxy = createServer((client) => {
-    if (state === "cut") return void client.destroy();
-    clients.add(client);
-    const service = connect(Number(port), hostname);
-    client.on("data", (data) => (state === "silent" ? held++ : service.write(data))).on("error", () => undefined);
-    service.on("data", (data) => client.write(data)).on("error", () => undefined);
-    client.on("close", () => service.destroy());
-  }).listen(0, "127.0.0.1");
-  await once(proxy, "listening");
-  stops.push(async () => void proxy.close());
-  return {
-    url: `https://localhost:${(proxy.address() as AddressInfo).port}`,
-    held: () => held,
-    becomes(next: typeof state): void {
-      state = next;
-      if (state === "cut") for (const client of clients) client.destroy();
-    },
-  };
+/** A way to the service that can be cut or silenced, and its URL. */
+async function wayToService(): Promise<{ link: FlakyLink; url: string }> {
+  const { hostname: host, port } = new URL(app.mutualTls?.address ?? "");
+  const link = await flakyLink({ host, port: Number(port) });
+  stops.push(() => link.close());
+  return { link, url: `https://localhost:${link.port}` };
 }
 
 it("the agent keeps its SVID when the service refuses the one that it has just issued", async () => {
@@ -195,19 +177,19 @@ it("JWT-SVIDs that are requested while the SVID is renewed are issued", async ()
 });
 
 it("the agent stops while the service is silent, without waiting for its response", async () => {
-  const way = await wayToService();
-  const { lines, stop } = await agent({}, way.url);
-  way.becomes("silent");
-  await vi.waitFor(() => expect(way.held()).toBeGreaterThan(0), 120_000);
+  const { link, url } = await wayToService();
+  const { lines, stop } = await agent({}, url);
+  link.deafen();
+  await vi.waitFor(() => expect(link.held()).toBeGreaterThan(0), 120_000);
   await stop();
   expect(lines.at(-1)).toBe("Stopped");
   expect(lines.join("\n")).not.toContain("The service cannot be asked");
 });
 
 it("an SVID that has expired while the service is away is not served", async () => {
-  const way = await wayToService();
-  const { lines, client } = await agent({}, way.url);
-  way.becomes("cut");
+  const { link, url } = await wayToService();
+  const { lines, client } = await agent({}, url);
+  await link.cut();
   app.clock.advance(2 * HALF_MS);
   await vi.waitFor(() => expect(lines.join("\n")).toContain("The service cannot be asked"), 120_000);
   const received: unknown[] = [];
@@ -219,7 +201,7 @@ it("an SVID that has expired while the service is away is not served", async () 
   await sleep(1_000);
   expect(received).toEqual([]);
   expect(lines.filter((line) => line.includes("is valid until"))).toHaveLength(1);
-  way.becomes("open");
+  await link.restore();
   await vi.waitFor(() => expect(received).toHaveLength(1), 120_000);
   stop.abort();
   await reading;

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { Client, credentials, Metadata, status as GrpcStatus } from "@grpc/grpc-js";
 import { pythonTools } from "../contract/clients/tools.ts";
-import { countingLink } from "../support/counting-link.ts";
+import { flakyLink } from "../support/flaky-link.ts";
 import { inLanes } from "./scenario.ts";
 
 /** Bytes of a message that the service refuses. */
@@ -87,7 +87,7 @@ export async function oversizeCalls(
   path: string,
   calls: number,
 ): Promise<Oversize> {
-  const link = await countingLink(port);
+  const link = await flakyLink({ host: "127.0.0.1", port });
   try {
     return { ...(await clients[name](link.port, path, calls)), connections: link.accepted() };
   } finally {

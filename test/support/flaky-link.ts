@@ -5,6 +5,10 @@ import { joinSockets } from "./join-sockets.ts";
 /** A TCP proxy to a server that a test can cut or silence. */
 export interface FlakyLink {
   port: number;
+  /** How many connections it has accepted. */
+  accepted(): number;
+  /** Bytes that are held back while it is silent. */
+  held(): number;
   /** Connections are closed and new ones refused. */
   cut(): Promise<void>;
   /** Connections stay open, new ones are accepted, and no bytes are forwarded. */
@@ -17,10 +21,12 @@ export interface FlakyLink {
 /** Opens a proxy on a free port of 127.0.0.1 to `target`. */
 export async function flakyLink(target: { host: string; port: number }): Promise<FlakyLink> {
   const sockets = new Set<Socket>();
+  let accepted = 0;
   let deaf = false;
   let server: Server | undefined;
 
   function take(near: Socket): void {
+    accepted++;
     const far = connect(target.port, target.host);
     joinSockets(near, far, sockets);
     near.on("data", (bytes) => far.write(bytes));
@@ -46,6 +52,8 @@ export async function flakyLink(target: { host: string; port: number }): Promise
   const port = await listen(0);
   return {
     port,
+    accepted: () => accepted,
+    held: () => [...sockets].reduce((bytes, { readableLength }) => bytes + readableLength, 0),
     cut,
     deafen() {
       deaf = true;
