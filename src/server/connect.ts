@@ -75,7 +75,7 @@ export function connectHandlers(
   return new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
 }
 
-/** Allows Connect GET for exactly the rpcs whose bindings are all GET (decisions 15.6). Its streams take POST alone. */
+/** Allows Connect GET for exactly the rpcs whose bindings are all GET (decisions 15.6); Connect has none for streams. */
 function methodOf(policy: Policy): DescMethod {
   const { NO_SIDE_EFFECTS, IDEMPOTENCY_UNKNOWN } = MethodOptions_IdempotencyLevel;
   const idempotency = policy.safe && policy.method.methodKind === "unary" ? NO_SIDE_EFFECTS : IDEMPOTENCY_UNKNOWN;
