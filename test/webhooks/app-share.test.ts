@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { refreshed } from "../marketplace/stage.ts";
 import { done, publishApp } from "../matrix/world.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
@@ -63,4 +64,38 @@ it("an app's webhook hears events of apps and installs alone, whether it is regi
   expect(await faults(["app.archived", "install.active"])).toEqual([201, 200]);
   for (const event of ["user.created", "session.revoked", "webhook.disabled"])
     expect(await faults(["*", event]), event).toEqual(Array<string>(2).fill("400 validation_error events"));
+});
+
+it("an owner manages the webhooks of every app, also of those that a list of 1,000 has not", async () => {
+  const owner = await founder(app);
+  // Whoever makes an app is granted it.
+  const employee = await member(app, owner, 3);
+  const { appId } = await publishApp(app, employee.token);
+  const { webhook_id: id } = done(await register(employee, { scope: "app", app_id: appId }));
+  await runSql(
+    app.databaseUrl,
+    `with copy as (select n, 'newer-' || $1::uuid || n as slug from generate_series(1, 1000) n),
+       slugs as (insert into app_slugs (slug) select slug from copy)
+     insert into apps (app_id, org_uuid, slug, name, description, deployment_modes, pricing_model, base_price_cents,
+       currency, plans, provision_webhook, webhook_secret, status, created_by, key_id, created_at, updated_at)
+     select gen_random_uuid(), org_uuid, copy.slug, name, description, deployment_modes, pricing_model,
+       base_price_cents, currency, plans, provision_webhook, webhook_secret, 'draft', created_by, key_id,
+       created_at + n * interval '1 second', updated_at
+     from apps, copy where app_id = $1`,
+    [appId],
+  );
+  const token = await refreshed(app, owner);
+  const path = `/api/v2/webhooks/${id}`;
+  const calls = [
+    ["GET", path],
+    ["PATCH", path, { events: ["app.published"] }],
+    ["POST", `${path}/test`],
+    ["GET", `${path}/deliveries`],
+    ["DELETE", path],
+  ] as const;
+  const listed = done(await app.call("GET", "/api/v2/webhooks", { token }))["data"] as unknown as object[];
+  const answers: string[] = [];
+  for (const [method, to, body] of calls)
+    answers.push(outcome(await app.call(method, to, { token, ...(body !== undefined && { body }) })));
+  expect([listed.length, ...answers]).toEqual([1, "200", "200", "202", "200", "204"]);
 });

@@ -36,9 +36,8 @@ export async function lockManageable(
   demandPower(caller);
   // Before the webhook: a change of the caller's membership sends its event to webhooks when it has locked the caller.
   await tx.reauthorize("keep");
-  const appId = caller.appAdmin.length > 0 ? await store.appOf(tx, webhookId) : undefined;
+  const app = caller.appAdmin.length > 0 ? await store.appOf(tx, webhookId) : undefined;
   // Before the webhook: transactions that send an event of the app to its webhooks have locked the app first.
-  if (appId !== undefined && administersApp(caller, appId))
-    await access.apps.demandAdministrator(tx, caller, { appId });
+  if (app !== undefined && administersApp(caller, app)) await access.apps.demandAdministrator(tx, caller, app);
   return demandManageable(caller, await lock(tx, webhookId));
 }

@@ -124,7 +124,9 @@ export function createRegistration(deps: WebhookDeps) {
      */
     async list({ caller }: CallerContext, page: Page): Promise<Listed<WebhookRow>> {
       demandPower(caller);
-      return store.webhooksOf(database, caller.isAdmin ? caller.orgUuid : null, caller.appAdmin, page);
+      const { orgUuid, appAdmin: appIds } = caller;
+      const managed = { orgUuid: caller.isAdmin ? orgUuid : null, appIds, publisher: caller.isOwner ? orgUuid : null };
+      return store.webhooksOf(database, managed, page);
     },
 
     /**

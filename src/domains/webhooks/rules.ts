@@ -17,15 +17,25 @@ export const ATTEMPT_SLACK_MS = 12_000;
 /** Interval of the pollers of first attempts and of the cleanup. */
 export const POLL_MS = 500;
 
-/** Whether the caller administers an app that is known to exist, as of their token. */
-export function administersApp(caller: Caller, appId: string): boolean {
-  return caller.isPlatformAdmin || caller.appAdmin.includes(appId);
+/** The app of a webhook, and the organization that publishes it. */
+export interface AppOfWebhook {
+  appId: string;
+  orgUuid: string;
+}
+
+/**
+ * Whether the caller administers an app that is known to exist, as of their token. An owner administers every app of
+ * the organization (decisions 9.1); their token lists only the newest of very many.
+ */
+export function administersApp(caller: Caller, { appId, orgUuid }: AppOfWebhook): boolean {
+  return caller.isPlatformAdmin || caller.appAdmin.includes(appId) || (caller.isOwner && caller.orgUuid === orgUuid);
 }
 
 /** Whether the caller may manage a webhook. */
 export function mayManage(caller: Caller, webhook: Pick<Webhook, "scope" | "appId" | "orgUuid">): boolean {
-  if (webhook.scope === "app") return typeof webhook.appId === "string" && administersApp(caller, webhook.appId);
-  return caller.isAdmin && caller.orgUuid === webhook.orgUuid;
+  const { appId, orgUuid } = webhook;
+  if (webhook.scope === "app") return typeof appId === "string" && administersApp(caller, { appId, orgUuid });
+  return caller.isAdmin && caller.orgUuid === orgUuid;
 }
 
 /** The violation of an app's webhook that subscribes to events other than those of apps and installs, if any. */

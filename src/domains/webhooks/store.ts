@@ -5,6 +5,7 @@ import { LockMode } from "@mikro-orm/postgresql";
 import type { EntityManager } from "@mikro-orm/postgresql";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import { Webhook } from "./entities.ts";
+import type { AppOfWebhook } from "./rules.ts";
 
 /** One attempt, as it is stored in `webhook_deliveries.attempts`. */
 export interface AttemptRecord {
@@ -24,12 +25,12 @@ export function webhookOf(em: EntityManager, webhookId: string): Promise<Webhook
 }
 
 /** The app of a webhook with the scope `app`, which never changes; undefined for one of an organization. */
-export async function appOf(tx: Pick<Tx, "query">, webhookId: string): Promise<string | undefined> {
-  const [row] = await tx.query<{ appId: string | null }>(
-    `select app_id as "appId" from webhooks where webhook_id = $1`,
+export async function appOf(tx: Pick<Tx, "query">, webhookId: string): Promise<AppOfWebhook | undefined> {
+  const [row] = await tx.query<AppOfWebhook & Record<string, unknown>>(
+    `select app_id as "appId", org_uuid as "orgUuid" from webhooks where webhook_id = $1 and app_id is not null`,
     [webhookId],
   );
-  return row?.appId ?? undefined;
+  return row;
 }
 
 /** The webhook of this id, ended ones included, its row locked until the transaction ends. */
@@ -58,18 +59,28 @@ export function keepWebhook(tx: Tx, webhookId: string): Promise<Webhook | null> 
 }
 
 const manageable = `from webhooks where ended_at is null
-  and ((scope = 'org' and org_uuid = $1) or (scope = 'app' and app_id = any($2::uuid[])))`;
+  and ((scope = 'org' and org_uuid = $1) or (scope = 'app' and (app_id = any($2::uuid[]) or org_uuid = $3)))`;
+
+/** Whose webhooks a list shows. */
+export interface Managed {
+  /** The organization whose own webhooks it has. */
+  orgUuid: string | null;
+  /** The apps whose webhooks it has. */
+  appIds: readonly string[];
+  /** The organization of whose apps it has every webhook. */
+  publisher: string | null;
+}
 
 /** Webhooks of an organization and of apps, newest first. */
 export function webhooksOf(
   database: Pick<Database, "prepared">,
-  orgUuid: string | null,
-  appIds: readonly string[],
+  { orgUuid, appIds, publisher }: Managed,
   page: Page,
 ): Promise<Listed<WebhookRow>> {
   const columns = `webhook_id as "webhookId", scope, app_id as "appId", url, events, status, created_at as "createdAt"`;
   const id = { sql: "webhook_id", type: "uuid" } as const;
-  const list = { name: "webhooks", columns, from: manageable, params: [orgUuid, appIds], id, q: ["url"] };
+  const params = [orgUuid, appIds, publisher];
+  const list = { name: "webhooks", columns, from: manageable, params, id, q: ["url"] };
   return readList(database, { ...list, sort: { created_at: createdAt() }, order: "-created_at" }, page);
 }
 
