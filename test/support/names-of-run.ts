@@ -1,10 +1,10 @@
 const uuid = /[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}/giu;
-/** What an `ETag` has of an authority's id, or of the digest of a document. */
-const tag = /"(?:[\da-f]{8}(?=-\d+-(?:pem|der)")|[\w-]{22}(?="))/gu;
+/** What an `ETag` has of an authority's id, of the digest of a document, or of that of a user's groups. */
+const tag = /(?<=")[\da-f]{8}(?=-\d+-(?:pem|der)")|(?<=")[\w-]{22}(?=")|(?<="\d+-)[\w-]{16}(?=")/gu;
 const pem = /-----BEGIN ([A-Z0-9 ]+)-----[\s\S]+?-----END \1-----\r?\n?/gu;
 const jwt = /eyJ[\w-]+\.[\w-]+\.[\w-]+/gu;
-/** Serial numbers, digests, keys and opaque tokens. */
-const random = /[\w+/-]{27,}={0,2}/gu;
+/** Serial numbers, digests, keys, certificates and opaque tokens; no path of a URL. */
+const random = /^[\w+/]{40,}={0,2}$|[\w-]{27,}/gu;
 const time = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/gu;
 
 /**
@@ -27,7 +27,7 @@ export function namesOfRun(own: Readonly<Record<string, string>>): (value: unkno
       .replaceAll(pem, "<$1>")
       .replaceAll(jwt, "<jwt>")
       .replaceAll(uuid, idOf)
-      .replaceAll(tag, '"<tag>')
+      .replaceAll(tag, "<tag>")
       .replaceAll(time, "<time>")
       .replaceAll(random, "<random>");
   }
