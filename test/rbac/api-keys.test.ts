@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { covers, scopeOf } from "../../src/domains/rbac/index.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
-import { elevated, founder, invite, member, outcome } from "../support/people.ts";
+import { elevated, founder, invite, member, outcome, password } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 
 let app: TestApp;
@@ -106,6 +106,23 @@ describe("an API key", () => {
       (await app.call("DELETE", `/api/organizations/${by.org}`, { token: await elevated(app, by.token) })).status,
     ).toBe(204);
     expect(await status(own)).toBe(401);
+  });
+
+  it("an API key stays revoked when its maker is activated or joins again", async () => {
+    const by = await founder(app);
+    const maker = await member(app, by, 1);
+    const path = `/api/users/${maker.userUuid}`;
+    const first = await key(maker, "admin");
+    for (const wanted of ["inactive", "active"])
+      expect((await app.call("PATCH", path, { token: by.token, body: { status: wanted } })).status).toBe(200);
+    expect(await status(first)).toBe(401);
+    const second = await key({ ...maker, token: await app.login(maker.email, password, by.orgName) }, "admin");
+    expect((await app.call("DELETE", path, { token: by.token })).status).toBe(204);
+    const { token } = await invite(app, by, maker.email, 1);
+    expect((await app.call("POST", "/api/auth/invite/accept", { body: { token, password } })).status).toBe(200);
+    expect(await status(second)).toBe(401);
+    const { body } = await app.call("GET", `/api/admin/organizations/${by.org}/api-keys`, { token: by.token });
+    expect((body.data as { status: string }[]).map((one) => one.status)).toEqual(["revoked", "revoked"]);
   });
 });
 

@@ -91,6 +91,24 @@ describe("roles", () => {
     expect(outcome(await add({ name: "Odd", permissions: [{}] }))).toBe("400 validation_error");
   });
 
+  it("the name of a product has 1 to 64 characters, on every route", async () => {
+    const by = await founder(app);
+    for (const [product, expected] of [
+      ["Az0._-".padEnd(64, "x"), "200"],
+      ["x".repeat(65), "400 validation_error"],
+      ["x~", "400 validation_error"],
+      ["%C3%A9", "400 validation_error"],
+    ] as const) {
+      const answers = [
+        await get(`/api/v2/products/${product}/permissions`, by),
+        await get(`/api/v2/organizations/${by.org}/products/${product}/roles`, by),
+        await add({ name: "Of a product" }, by, product),
+      ];
+      expect(answers.map(outcome), product).toEqual([expected, expected, expected]);
+    }
+    expect(names(await get(`/api/v2/organizations/${by.org}/products/other/roles`, by))).toContain("Of a product");
+  });
+
   it("the permissions of a role are replaced as a whole", async () => {
     const by = await founder(app);
     const { body } = await add(
