@@ -1,7 +1,10 @@
+import { createLocalJWKSet, jwtVerify } from "jose";
+import type { JSONWebKeySet } from "jose";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { founder, outcome, password } from "../support/people.ts";
+import { runSql } from "../support/postgres.ts";
 
 let app: TestApp;
 let token: string;
@@ -90,6 +93,23 @@ describe("organizations", () => {
     expect(refused.headers.get("www-authenticate")).toMatch(/^Bearer/u);
     const person = { email: "late@sign-up.test", password, first_name: "Lee" };
     expect(outcome(await create({ name: "Further", ...person }))).toBe("201");
+  });
+
+  it("a token is signed by a key of its organization, and one without organization by the instance's", async () => {
+    const who = await founder(app);
+    const keysAt = async (path: string) => createLocalJWKSet((await app.call("GET", path)).body as JSONWebKeySet);
+    const instance = await keysAt("/.well-known/jwks.json");
+    const organization = await keysAt(`/api/organizations/${who.org}/.well-known/jwks.json`);
+    await runSql(app.databaseUrl, "update memberships set status = 'removed' where user_uuid = $1", [who.userUuid]);
+    const { body } = await post("/api/auth/login", { email: who.email, password });
+    const check = { typ: "at+jwt", issuer: "http://atrium.test", currentDate: new Date(app.clock.now()) };
+    for (const [signed, key, other] of [
+      [body.access_token as string, instance, organization],
+      [who.token, organization, instance],
+    ] as const) {
+      expect((await jwtVerify(signed, key, check)).payload.sub).toBe(who.userUuid);
+      await expect(jwtVerify(signed, other, check)).rejects.toThrow(/no applicable key/u);
+    }
   });
 
   it("an organization publishes its keys", async () => {
