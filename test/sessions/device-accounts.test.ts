@@ -187,6 +187,19 @@ describe("switching", () => {
     expect((await app.call("GET", "/api/auth/me", { token: anns.token })).status).toBe(200);
   });
 
+  it("switching is refused while the membership is inactive, and enters with the role of now", async () => {
+    const carl = await member(app, boss);
+    const { body: added } = await add(carl.token);
+    const role = { token: boss.token, body: { role: "manager" } };
+    expect((await app.call("PUT", `/api/users/${carl.userUuid}/role`, role)).status).toBe(200);
+    const { body: switched } = await switchTo(added.id as string);
+    expect(decodeJwt(switched.access_token as string)).toMatchObject({ org: boss.org, roles: ["manager"] });
+    const body = { status: "inactive" };
+    await app.call("PATCH", `/api/users/${carl.userUuid}`, { token: boss.token, body });
+    expect(outcome(await switchTo(added.id as string))).toBe("401 unauthorized");
+    expect([await works(app, switched.access_token as string), await works(app, anns.token)]).toEqual([false, true]);
+  });
+
   it("switching is refused once the membership has ended", async () => {
     const carl = await member(app, boss);
     const { body: added } = await add(carl.token);

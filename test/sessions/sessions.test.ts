@@ -67,6 +67,47 @@ describe("the inventory of an organization", () => {
     expect(await list(`?user_uuid=&limit=1&offset=50`)).toMatchObject({ data: [], total: 4 });
   });
 
+  it("the inventories of organization and device list live sessions, or those that ended within 30 days", async () => {
+    const ways = ["DELETE", "logout", "revoke-all", "live"];
+    const device = randomUUID();
+    const held = await Promise.all(ways.map(() => signIn(app, worker, device)));
+    const [revoked, left, , live] = held.map(({ sid }) => sid);
+    await app.call("DELETE", inventory(owner.org, `/${revoked}`), { token: owner.token });
+    app.clock.advance(10);
+    await app.call("POST", "/api/auth/logout", { token: held[1]?.token });
+    const lists = [inventory(owner.org), `/api/devices/${device}/session-inventory`];
+    const read = async (status: string, by = owner.token) =>
+      Promise.all(
+        lists.map(async (path) => {
+          const query = `?device_uuid=${device}&status=${status}`;
+          const { body } = await app.call("GET", `${path}${query}`, { token: by });
+          return sidsOf(body).toSorted();
+        }),
+      );
+    const [ended, lives] = [
+      [revoked, left].toSorted(),
+      held
+        .slice(2)
+        .map(({ sid }) => sid)
+        .toSorted(),
+    ];
+    expect(await read("ended")).toEqual([ended, ended]);
+    for (const status of ["active", ""]) expect(await read(status)).toEqual([lives, lives]);
+    for (const path of lists)
+      expect(outcome(await app.call("GET", `${path}?status=revoked`, { token: owner.token }))).toBe(
+        "400 validation_error",
+      );
+    await app.call("POST", `/api/devices/${device}/revoke-all`, {
+      token: held[3]?.token,
+      body: { exclude_current: true },
+    });
+    expect(await read("active")).toEqual([[live], [live]]);
+    app.clock.advance(30 * 86_400_000 - 10);
+    const { token } = await signIn(app, owner);
+    expect((await read("ended", token)).map((sids) => sids.includes(left ?? ""))).toEqual([true, true]);
+    expect((await read("ended", token)).map((sids) => sids.includes(revoked ?? ""))).toEqual([false, false]);
+  });
+
   it.each(["?limit=0", "?limit=201", "?offset=10001", "?user_uuid=x", "?device_uuid=x"])(
     "refuses %s",
     async (query) => {
@@ -133,6 +174,25 @@ describe("revoking one session", () => {
     expect(outcome(await app.call("DELETE", path(revoked.sid), { token: later.token }))).toBe("409 already_revoked");
     app.clock.advance(1);
     expect(outcome(await app.call("DELETE", path(revoked.sid), { token: later.token }))).toBe("404 not_found");
+  });
+
+  it("a session that was left to expire is listed as ended and already_revoked for 30 days too", async () => {
+    const { sid, device } = await signIn(app, worker);
+    const ofDevice = `/api/devices/${device}/session-inventory`;
+    const outcomes = async (): Promise<unknown[]> => {
+      const { token } = await signIn(app, owner);
+      const answers = [inventory(owner.org, `/${sid}`), `${ofDevice}/${sid}`].map(async (path) =>
+        outcome(await app.call("DELETE", path, { token })),
+      );
+      const { body } = await app.call("GET", inventory(owner.org, `?status=ended&device_uuid=${device}`), { token });
+      return [...(await Promise.all(answers)), sidsOf(body)];
+    };
+    app.clock.advance(7 * 86_400_000);
+    expect(await outcomes()).toEqual(["409 already_revoked", "409 already_revoked", [sid]]);
+    app.clock.advance(30 * 86_400_000 - 1);
+    expect(await outcomes()).toEqual(["409 already_revoked", "409 already_revoked", [sid]]);
+    app.clock.advance(1);
+    expect(await outcomes()).toEqual(["404 not_found", "404 not_found", []]);
   });
 
   it("revoking a session that a concurrent request revoked a moment later returns already_revoked", async () => {

@@ -6,7 +6,7 @@ import { StepUpService } from "../../gen/atrium/step_up/v1/step_up_pb.ts";
 import { codeAt } from "../mfa/support.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
-import { founder, outcome, password, tokenTo } from "../support/people.ts";
+import { elevated, founder, member, outcome, password, tokenTo } from "../support/people.ts";
 
 interface Factor {
   id: number;
@@ -123,6 +123,25 @@ describe("step-up", () => {
     expect((await get("/api/auth/step-up/status", elevated)).body).toMatchObject({ elevated: true });
     app.clock.advance(300_000);
     expect(outcome(await get("/api/auth/step-up/status", elevated))).toBe("401 unauthorized");
+  });
+
+  it("an elevated token ends with a change of the role, and ends the whole session at logout", async () => {
+    const by = await founder(app);
+    const admin = await member(app, by, 1);
+    const old = await elevated(app, admin.token);
+    const role = { token: by.token, body: { role: "manager" } };
+    expect((await app.call("PUT", `/api/users/${admin.userUuid}/role`, role)).status).toBe(200);
+    expect(outcome(await get("/api/auth/step-up/status", old))).toBe("401 unauthorized");
+    const { body } = await post("/api/auth/refresh", { refresh_token: admin.refreshToken });
+    expect((await get("/api/auth/step-up/status", body.access_token)).body).toEqual({
+      elevated: false,
+      expires_at: null,
+    });
+    const present = await elevated(app, body.access_token);
+    expect((await post("/api/auth/logout", undefined, present)).status).toBe(204);
+    for (const ended of [present, body.access_token as string])
+      expect(outcome(await get("/api/auth/me", ended))).toBe("401 unauthorized");
+    expect(outcome(await post("/api/auth/refresh", { refresh_token: body.refresh_token }))).toBe("401 unauthorized");
   });
 
   it("the log of the organization has every step-up, and every refused one with its code", async () => {
