@@ -121,6 +121,29 @@ describe("POST /api/entitlements/check", () => {
     });
   });
 
+  it("keys of any scope may check entitlements, with no more than what their organization is entitled to", async () => {
+    const org = (await app.call("GET", "/api/auth/me", { token: platform })).body.org_uuid as string;
+    const made = await app.call("POST", `/api/admin/organizations/${org}/api-keys`, {
+      token: platform,
+      body: { name: "checks", scopes: ["read:templates"] },
+    });
+    const key = made.body.api_key as string;
+    const answers = await Promise.all([
+      check(key, "marketplace", org),
+      check(key, "priority_support", org),
+      check(key, "marketplace", buyer.org),
+      batch(key, [{ feature: "marketplace", org_uuid: org }]),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect(answers.map(({ body }) => body.reason ?? body.data[0].reason)).toEqual([
+      "entitlement:marketplace",
+      "denied",
+      "denied",
+      "entitlement:marketplace",
+    ]);
+    expect((await app.call("GET", "/api/auth/me", { token: key })).body).toMatchObject({ platform_admin: false });
+  });
+
   it("members of every role may check entitlements", async () => {
     const observer = await member(app, buyer, 5);
     expect((await check(observer.token, "app:orbit", buyer.org)).body.granted).toBe(true);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { directoryOf } from "../scim/support.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { holding } from "../support/holding.ts";
@@ -32,10 +33,19 @@ const setRole = (of: Somebody, role: string) =>
 describe("an open invitation", () => {
   it.each<[string, (who: Somebody) => Promise<unknown>]>([
     ["removed", (who) => app.call("DELETE", `/api/users/${who.userUuid}`, { token: owner.token })],
+    ["gone of their own accord", (who) => app.call("DELETE", `/api/users/${who.userUuid}`, { token: who.token })],
     [
       "made inactive, even if they come back",
       async (who) => [await patch(who, "inactive"), await patch(who, "active")],
     ],
+    [
+      "made inactive by a directory, even if they come back",
+      async ({ userUuid }) => {
+        const { patch: change } = await directoryOf(app, owner);
+        for (const value of [false, true]) await change(`/Users/${userUuid}`, { op: "replace", path: "active", value });
+      },
+    ],
+    ["removed by a directory", async (who) => (await directoryOf(app, owner)).call("DELETE", `/Users/${who.userUuid}`)],
   ])("an open invitation is withdrawn when its sender is %s", async (_what, end) => {
     const ann = await member(app, owner, 1);
     const { id, token } = await invite(app, ann, address(), 1);

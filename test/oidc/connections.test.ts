@@ -73,6 +73,16 @@ it.each([
   expect(await refusals({ redirect_uris: [REDIRECT, uri] })).toEqual([fault, fault]);
 });
 
+it("a connection keeps provider, client and discovery URL, and loses its redirect URIs by an empty list", async () => {
+  const made = await make({});
+  const id = made.body.connection_uuid as string;
+  const fixed = { provider: "other", client_id: "other", discovery_url: "https://other.test/x", allowed_domains: [] };
+  const changed = await send("PATCH", id, { ...fixed, redirect_uris: [] });
+  expect(changed.body).toEqual({ ...made.body, allowed_domains: [], redirect_uris: [] });
+  expect(await authorize(id, `?redirect_uri=${encodeURIComponent(REDIRECT)}`)).toBe("400 validation_error");
+  expect(await authorize(id, `?redirect_uri=${encodeURIComponent("http://atrium.test")}`)).toBe("302 undefined");
+});
+
 it("a connection has at most twenty redirect URIs", async () => {
   const uris = (many: number) => Array.from({ length: many }, (_, at) => `https://app.test/${at}`);
   expect((await make({ redirect_uris: uris(20) })).body.redirect_uris).toEqual(uris(20));

@@ -65,6 +65,15 @@ it("the redirect keeps the query of redirect_uri and returns the client's state"
   expect(answer.headers.get("referrer-policy")).toBe("no-referrer");
 });
 
+it("the client's state has at most 1,024 characters", async () => {
+  const state = "é".repeat(1_024);
+  const { answer } = await callbackOf(realm, subject("bea"), { redirect_uri: REDIRECT, state });
+  expect(new URL(answer.headers.get("location") ?? "").searchParams.get("state")).toBe(state);
+  const search = new URLSearchParams({ state: `${state}x` }).toString();
+  const refused = await realm.app.call("GET", `/api/auth/oidc/${realm.connection}/authorize?${search}`);
+  expect([outcome(refused), refused.body.errors[0].field]).toEqual(["400 validation_error", "state"]);
+});
+
 it("the redirect keeps the query of redirect_uri as it is written", async () => {
   const uri = "https://app.test/cb?next=a%20b~c&flag&list=1%2C2";
   const { body } = await connect(realm.app, realm.owner, realm.provider.discoveryUrl, { redirect_uris: [uri] });
