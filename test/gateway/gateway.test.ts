@@ -185,6 +185,16 @@ describe("MCP servers", () => {
     expect(await remove("not-a-uuid")).toMatchObject({ status: 400, body: { code: "invalid_uuid" } });
   });
 
+  test("a server has the status it is given, available by default, and every member in the list", async () => {
+    for (const status of [undefined, "available", "installed", "disabled"]) {
+      const wish = { name: `is ${status}`, install_command: "npx x", ...(status && { status }) };
+      const { body } = await add(wish);
+      const { id } = body as { id: string };
+      expect(body).toEqual({ id, ...wish, status: status ?? "available", built_in: false });
+      expect((await app.call("GET", SERVERS, { token: owner.token })).body.data).toContainEqual(body);
+    }
+  });
+
   test("a bad status, an empty name or a long command returns 400 naming the field", async () => {
     for (const [change, field] of [
       [{ status: "gone" }, "status"],
