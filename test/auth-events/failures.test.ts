@@ -41,3 +41,26 @@ test("a refused login is recorded in the organization of present and former memb
     { user_uuid: stranger.userUuid, org_uuid: null },
   ]);
 });
+
+test("every refused proof of nobody known is recorded by its door, for platform admins alone", async () => {
+  const owner = await founder(app);
+  const proofs: [path: string, body: object, type: string, metadata: object][] = [
+    ["login", { email: "nobody@people.test", password: "x", org_name: owner.orgName }, "login.password", {}],
+    ["magic-link/verify", { token: "x" }, "login.magic_link", { method: "magic_link" }],
+    ["otp/verify", { email: "nobody@people.test", code: "123456" }, "login.magic_link", { method: "otp" }],
+    ["mfa/totp/challenge", { mfa_token: "x", code: "123456" }, "login.totp_verify", {}],
+    ["refresh", { refresh_token: "x" }, "token.refreshed", {}],
+  ];
+  const platform = await app.login();
+  for (const [path, body, type, metadata] of proofs) {
+    app.clock.advance(1);
+    const from = new Date(app.clock.now()).toISOString();
+    expect((await app.call("POST", `/api/auth/${path}`, { body })).status, path).toBe(401);
+    const failures = async (token: string) =>
+      (await app.call("GET", `/api/auth/events?outcome=failure&from=${from}`, { token })).body.data as unknown[];
+    expect(await failures(platform), path).toMatchObject([
+      { type, user_uuid: null, org_uuid: null, metadata: { ...metadata, code: "unauthorized" } },
+    ]);
+    expect(await failures(owner.token), path).toEqual([]);
+  }
+});
