@@ -3,6 +3,7 @@ import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { elevate } from "../support/elevate.ts";
 import { founder, outcome, password } from "../support/people.ts";
+import { signIn } from "../sessions/support.ts";
 
 let app: TestApp;
 beforeAll(async () => {
@@ -63,4 +64,24 @@ test("a key beyond the tenth is refused without being generated", async () => {
   for (let made = 1; made < 10; made++) expect((await create("ed25519")).status).toBe(201);
   const refused = async () => expect(outcome(await create("rsa4096"))).toBe("409 conflict");
   expect(await tenRefusedFirst(refused)).toBe(true);
+});
+
+test("a rotation ends when its previous key is deleted, and not when another key becomes active", async () => {
+  const who = await founder(app);
+  const path = `/api/admin/organizations/${who.org}/signing-keys`;
+  const rotate = (token: string) => app.call("POST", `${path}/rotate`, { token });
+  const first = await rotate(await elevate(app, who.token, password));
+  expect(first.status).toBe(200);
+  // What the previous key signed ends with it.
+  const token = await elevate(app, (await signIn(app, who)).token, password);
+  expect(outcome(await app.call("POST", path, { token, body: { algorithm: "ed25519" } }))).toBe("201");
+  expect(outcome(await rotate(token))).toBe("422 rotation_in_progress");
+  expect(outcome(await app.call("DELETE", `${path}/${first.body.previous_key_id}`, { token }))).toBe("204");
+  expect(outcome(await rotate(token))).toBe("200");
+});
+
+test("a rotation that would make an eleventh key is refused", async () => {
+  const { create, rotate } = await keysOfNew();
+  for (let made = 1; made < 10; made++) expect((await create("ed25519")).status).toBe(201);
+  expect(outcome(await rotate())).toBe("409 conflict");
 });
