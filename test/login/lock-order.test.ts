@@ -70,3 +70,19 @@ it.each(Object.keys(arrivals))(
     expect(deadlocks).toEqual([]);
   },
 );
+
+it.each(Object.keys(arrivals))("an account is %s while it leaves its organization, without a deadlock", async (how) => {
+  const { email, userUuid, token } = await founder(app);
+  const arrive = (await arrivals[how]?.(email)) ?? (() => Promise.reject(new Error(how)));
+
+  const answers = await sendInTurn(
+    app.databaseUrl,
+    // The one who leaves has locked the organization by then, and comes to the person.
+    ["lock table mfa_factors in access exclusive mode"],
+    () => app.call("DELETE", `/api/users/${userUuid}`, { token }),
+    arrive,
+  );
+
+  expect(answers.map(outcome)).toEqual(["409 last_owner", expect.stringMatching(/^20[04]$/)]);
+  expect(deadlocks).toEqual([]);
+});

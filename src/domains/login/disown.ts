@@ -23,16 +23,21 @@ export function createDisown(deps: LoginDeps) {
   const { clock, events, organizations, people, mfa, offboarding } = deps;
   const revokeCredentials = createRevocation(deps);
 
-  /**
-   * Ends the account and every organization it is the only active member of. The row of the person must be locked. The
-   * organizations are locked before anything in them is written, as by other changes of their members.
-   */
-  async function end(tx: Tx, userUuid: string, email: string, info: RequestInfo): Promise<void> {
+  /** Locks the organizations of a person, as by other changes of their members. */
+  async function lockOrganizations(tx: Tx, userUuid: string): Promise<void> {
     const memberships = await people.memberships.allOf(tx, userUuid);
     await organizations.lockAll(
       tx,
       memberships.map(({ org_uuid: orgUuid }) => orgUuid),
     );
+  }
+
+  /**
+   * Ends the account and every organization it is the only active member of. The row of the person must be locked. The
+   * organizations that were founded or joined since they were locked are locked before anything in them is written.
+   */
+  async function end(tx: Tx, userUuid: string, email: string, info: RequestInfo): Promise<void> {
+    await lockOrganizations(tx, userUuid);
     await revokeCredentials(tx, { userUuid, email }, REASON, info);
     const by = causedByPerson({ userUuid, email }, info);
     for (const { org_uuid: orgUuid, alone } of await people.memberships.allOf(tx, userUuid)) {
@@ -63,6 +68,8 @@ export function createDisown(deps: LoginDeps) {
       // Before the person is locked, in the order of what mailed tokens and codes do.
       await endAllMailTokens(tx, emailKey, dateOf(clock));
       await endCodes(tx, emailKey);
+      // Before the person too, in the order of those who change members.
+      await lockOrganizations(tx, userUuid);
       const account = await people.lockUnconfirmed(tx, userUuid);
       if (account === undefined) throw disownErrors.badLink();
       if (account.confirmed) throw disownErrors.confirmed();

@@ -11,7 +11,7 @@ export type MailboxProofDeps = RevocationDeps & Pick<LoginDeps, "events" | "mfa"
 
 /** Proof of a mailbox by a mailed link or code (decisions 2.3). */
 export function createMailboxProof(deps: MailboxProofDeps) {
-  const { events, people, mfa } = deps;
+  const { events, organizations, people, mfa } = deps;
   const revokeCredentials = createRevocation(deps);
   /**
    * The person behind an address that has just been proven, created when there is none; row locked. The first proof of
@@ -19,6 +19,8 @@ export function createMailboxProof(deps: MailboxProofDeps) {
    * address counts as confirmed only once the factor has been passed, so that its owner can still disown the account.
    */
   return async function prove(tx: Tx, email: Email, info: RequestInfo): Promise<string> {
+    // Before the person, in the order of those who change members. What is founded meanwhile is locked after them.
+    await organizations.lockAll(tx, await people.memberships.ownedUnproven(tx, email.key));
     const complete = async (userUuid: string) => !(await mfa.isRequired(tx, userUuid));
     const { person, lostCredentials, confirmed } = await people.proven(tx, email, complete);
     await tx.em.flush();

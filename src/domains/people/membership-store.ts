@@ -127,14 +127,23 @@ export async function belongsElsewhere(tx: Tx, orgUuid: string, userUuid: string
   return (await tx.query(sql, [userUuid, orgUuid])).length > 0;
 }
 
+const OWNED_ALONE = `select m.org_uuid from memberships m join organizations o on o.uuid = m.org_uuid
+  where m.is_owner and m.status = 'active' and o.deleted_at is null and not exists (
+    select 1 from memberships other
+    where other.org_uuid = m.org_uuid and other.user_uuid <> m.user_uuid
+      and other.is_owner and other.status = 'active')`;
+
 /** The live organizations whose only active owner somebody is. */
 export async function organizationsOwnedAlone(tx: Tx, userUuid: string): Promise<string[]> {
-  const sql = `select m.org_uuid from memberships m join organizations o on o.uuid = m.org_uuid
-    where m.user_uuid = $1 and m.is_owner and m.status = 'active' and o.deleted_at is null and not exists (
-      select 1 from memberships other
-      where other.org_uuid = m.org_uuid and other.user_uuid <> $1 and other.is_owner and other.status = 'active')
-    order by m.org_uuid`;
+  const sql = `${OWNED_ALONE} and m.user_uuid = $1 order by m.org_uuid`;
   return (await tx.query<{ org_uuid: string }>(sql, [userUuid])).map(({ org_uuid }) => org_uuid);
+}
+
+/** The same of the person with an address, where nobody has proven it; nobody is locked. */
+export async function organizationsOwnedUnproven(tx: Tx, emailKey: string): Promise<string[]> {
+  const sql = `${OWNED_ALONE} and m.user_uuid = (select uuid from people
+    where email_key = $1 and email_confirmed_at is null and mailbox_proven_at is null)`;
+  return (await tx.query<{ org_uuid: string }>(sql, [emailKey])).map(({ org_uuid }) => org_uuid);
 }
 
 /** The live organizations somebody is a member of, active or not, and whether nobody else is an active member. */

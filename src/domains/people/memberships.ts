@@ -77,6 +77,8 @@ export function createMemberships({ database, clock, events }: MembershipsDeps) 
     statusOf: store.membershipStatusByEmail,
     /** The live organizations whose only active owner somebody is. */
     ownedAlone: store.organizationsOwnedAlone,
+    /** The same of the person with an address, where nobody has proven it. */
+    ownedUnproven: store.organizationsOwnedUnproven,
     /** The live organizations somebody is a member of, active or not, and whether nobody else is an active member. */
     allOf: store.membershipsOf,
 
