@@ -65,3 +65,25 @@ it("a person renames an identity while they create one with the new name, withou
   expect(answers.map(outcome)).toEqual(["201", "409 name_taken"]);
   expect(deadlocks).toEqual([]);
 });
+
+it("an identity makes a token for another one that ends it, without a deadlock", async () => {
+  const robot = async (name: string) => {
+    const { body } = await call("POST", identities, { name, role_id: 1 });
+    const made = await call("POST", `${identities}/automation-token`, { name, identity_id: body.identity_id });
+    const token = made.body.token as string;
+    // Its use is recorded by now.
+    expect(outcome(await app.call("GET", "/api/auth/me", { token }))).toBe("200");
+    return { id: body.identity_id as string, token };
+  };
+  const [maker, ender] = [await robot("maker"), await robot("ender")];
+  const body = { name: "last", identity_id: ender.id };
+  const answers = await sendInTurn(
+    app.databaseUrl,
+    // The creation has locked the other identity by then, and comes to its own last.
+    ["lock table auth_events in share mode"],
+    () => app.call("POST", `${identities}/automation-token`, { token: maker.token, body }),
+    () => app.call("DELETE", `${identities}/${maker.id}`, { token: ender.token }),
+  );
+  expect(answers.map(outcome)).toEqual(["201", "204"]);
+  expect(deadlocks).toEqual([]);
+});

@@ -1,7 +1,7 @@
 import { dateOf } from "../../platform/clock.ts";
 import type { CallerContext } from "../../platform/context.ts";
 import type { Page } from "../../platform/db/paging.ts";
-import { newSecret } from "../credentials/index.ts";
+import { lockCredentials, newSecret } from "../credentials/index.ts";
 import { causedBy, EVENTS } from "../event-catalogue/index.ts";
 import type { ServiceIdentitiesDeps } from "./deps.ts";
 import { identityErrors } from "./errors.ts";
@@ -28,6 +28,8 @@ export function createAutomationTokens(
       { identityId, name, expiresIn }: { identityId: string; name: string; expiresIn: number | undefined },
     ): Promise<{ token: TokenRow; secret: string }> =>
       context.transaction(async (tx) => {
+        // The caller may be an identity that this one ends meanwhile.
+        await lockCredentials(tx, orgUuid);
         const identity = await keepIdentity(tx, orgUuid, identityId);
         if (identity === undefined) throw identityErrors.notFound();
         await demandRole(tx, context.caller, orgUuid, identity.roleId);
