@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { loadOrCreatePassword, loadOrCreateSecret, openDataFolder } from "../../src/app/dev/data-folder.ts";
 import { lockDataFolder, tryLock } from "../../src/app/dev/lock.ts";
+import { startServers } from "../../src/launch/infrastructure.ts";
+import { readConfig } from "../../src/platform/config.ts";
 import { StartError } from "../../src/platform/start-error.ts";
 import { runProgram, testFolder } from "../support/program.ts";
 
@@ -31,6 +33,19 @@ test("another process cannot take the lock, and a killed one leaves no lock behi
   process.kill(first.pid, "SIGKILL");
   await first.exit;
   lockDataFolder(folder.path).release();
+});
+
+test("a data folder in use is refused with an embedded server, and not looked at when both are external", async () => {
+  const lock = lockDataFolder(folder.path);
+  const signal = AbortSignal.abort();
+  const context = { env: {}, say: () => undefined, onFatal: () => undefined, signal, databaseOnly: false };
+  const start = (env: Record<string, string>) =>
+    startServers(readConfig({ SERVICE_DATA_DIR: folder.path, ...env }), context);
+  const [database, temporal] = [{ DATABASE_URL: "postgres://db.test/a" }, { TEMPORAL_ADDRESS: "temporal.test:7233" }];
+  for (const one of [{}, database, temporal]) expect(() => start(one)).toThrow(/in use by another Atrium/);
+  await start({ ...database, ...temporal }).stop();
+  expect(tryLock(folder.path)).toBeNull();
+  lock.release();
 });
 
 test("a reused process id of a dead holder does not lock the folder", () => {
