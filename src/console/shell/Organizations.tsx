@@ -1,5 +1,4 @@
 import { Menu } from "@base-ui/react/menu";
-import { useQuery } from "@connectrpc/connect-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Building2, Check, ChevronDown, Plus } from "lucide-react";
 import { useState } from "react";
@@ -14,6 +13,7 @@ import { Button } from "../widgets/Button.tsx";
 import { Dialog, DialogActions, Discard } from "../widgets/Dialog.tsx";
 import { unsavedStore } from "../widgets/guard.ts";
 import { FailureNotice } from "../widgets/Notice.tsx";
+import { useEvery } from "../widgets/table/use-every.ts";
 import { alertToast, toast } from "../widgets/toasts.ts";
 import style from "./Shell.module.css";
 
@@ -49,7 +49,7 @@ export function Organizations() {
   const [failure, setFailure] = useState<Failure>();
   const wanted = search["org"];
   const linked = wanted !== undefined && wanted !== me.orgUuid;
-  const list = useQuery(UsersService.method.listOrganizations, { limit: 200 }, { enabled: open || linked });
+  const list = useEvery({ method: UsersService.method.listOrganizations }, { enabled: open || linked });
   const target = linked ? list.data?.data.find(({ orgUuid }) => orgUuid === wanted) : undefined;
   const stay = (): void => {
     const { org: _org, ...rest } = search;

@@ -1,5 +1,4 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
-import { useQuery } from "@connectrpc/connect-query";
 import { useState } from "react";
 import { BillingService } from "../../../../gen/atrium/billing/v1/billing_pb.ts";
 import type { Price, Quote } from "../../../../gen/atrium/billing/v1/pricing_pb.ts";
@@ -9,6 +8,7 @@ import { FailureNotice, Notice } from "../../widgets/Notice.tsx";
 import { Facts, Section } from "../../widgets/Page.tsx";
 import { Answer, Empty } from "../../widgets/States.tsx";
 import { Rows } from "../../widgets/table/Rows.tsx";
+import { useEvery } from "../../widgets/table/use-every.ts";
 import { useCall } from "../../widgets/use-call.ts";
 import { money, per } from "../apps/money.ts";
 import style from "./Billing.module.css";
@@ -18,7 +18,7 @@ import { usePlanNames } from "./use-plan-names.ts";
 
 /** What can be bought, and the quote that was made last. */
 export function OfferedPrices({ installId }: { installId: string | undefined }) {
-  const prices = useQuery(BillingService.method.listPrices, { active: true, limit: 200 });
+  const prices = useEvery({ method: BillingService.method.listPrices, input: { active: true } });
   const planOf = usePlanNames();
   const [chosen, setChosen] = useState<Price>();
   const [quote, setQuote] = useState<Quote>();

@@ -1,5 +1,4 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
-import { useQuery } from "@connectrpc/connect-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { BillingService } from "../../../../gen/atrium/billing/v1/billing_pb.ts";
@@ -11,6 +10,7 @@ import { Confirm } from "../../widgets/Dialog.tsx";
 import { Section } from "../../widgets/Page.tsx";
 import { Answer, Empty } from "../../widgets/States.tsx";
 import { Rows } from "../../widgets/table/Rows.tsx";
+import { useEvery } from "../../widgets/table/use-every.ts";
 import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { inWords } from "../../widgets/words.ts";
@@ -20,7 +20,7 @@ const UNTIL_THEN = "Until then everything works as before.";
 
 /** Payments that come again, and when each ends. */
 export function Subscriptions() {
-  const subscriptions = useQuery(BillingService.method.listSubscriptions, { limit: 200 });
+  const subscriptions = useEvery({ method: BillingService.method.listSubscriptions });
   const nameOf = useNames(subscriptions.data?.data ?? []);
   const [ending, setEnding] = useState<Subscription>();
   const cancel = useCall(BillingService.method.cancelSubscription, { done: "Subscription ends with its period" });
@@ -77,8 +77,8 @@ function useNames(all: readonly Subscription[]): (of: Subscription) => string {
   const planOf = usePlanNames();
   const ofInstalls = all.some(({ installId }) => installId !== undefined);
   const ofPrices = all.some(({ plan, priceId }) => plan === undefined && priceId !== undefined);
-  const installs = useQuery(BuyerService.method.listInstalls, { limit: 200 }, { enabled: ofInstalls });
-  const prices = useQuery(BillingService.method.listPrices, { limit: 200 }, { enabled: ofPrices });
+  const installs = useEvery({ method: BuyerService.method.listInstalls }, { enabled: ofInstalls });
+  const prices = useEvery({ method: BillingService.method.listPrices }, { enabled: ofPrices });
   return ({ plan, priceId, installId }) => {
     if (plan !== undefined) return `Plan ${planOf(plan)}`;
     if (installId !== undefined)

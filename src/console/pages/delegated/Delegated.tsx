@@ -1,4 +1,3 @@
-import { useQuery } from "@connectrpc/connect-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { ServiceIdentitiesService } from "../../../../gen/atrium/service_identities/v1/service_identities_pb.ts";
@@ -15,6 +14,7 @@ import { Confirm, Dialog, DialogActions } from "../../widgets/Dialog.tsx";
 import { Page } from "../../widgets/Page.tsx";
 import { Answer } from "../../widgets/States.tsx";
 import { DataTable } from "../../widgets/table/DataTable.tsx";
+import { useEvery } from "../../widgets/table/use-every.ts";
 import { useCall } from "../../widgets/use-call.ts";
 import { roleLabel, useRoles } from "../roles/use-roles.ts";
 import { CreateToken, MadeToken } from "./CreateToken.tsx";
@@ -27,7 +27,7 @@ export default function Delegated() {
   const [made, setMade] = useState<CreateAutomationTokenResponse>();
   const [revoked, setRevoked] = useState<AutomationToken>();
   const revoke = useCall(ServiceIdentitiesService.method.revokeAutomationToken, { done: "Automation token revoked" });
-  const identities = useQuery(ServiceIdentitiesService.method.listServiceIdentities, { orgUuid, limit: 200 });
+  const identities = useEvery({ method: ServiceIdentitiesService.method.listServiceIdentities, input: { orgUuid } });
   const roles = useRoles();
   const identityOf = (id: string): ServiceIdentity | undefined =>
     identities.data?.data.find(({ identityId }) => identityId === id);

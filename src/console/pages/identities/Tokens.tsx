@@ -1,4 +1,3 @@
-import { useQuery } from "@connectrpc/connect-query";
 import { useState } from "react";
 import { ServiceIdentitiesService } from "../../../../gen/atrium/service_identities/v1/service_identities_pb.ts";
 import type { AutomationToken } from "../../../../gen/atrium/service_identities/v1/service_identities_pb.ts";
@@ -9,13 +8,15 @@ import { Confirm } from "../../widgets/Dialog.tsx";
 import { Section } from "../../widgets/Page.tsx";
 import { Answer } from "../../widgets/States.tsx";
 import { Rows } from "../../widgets/table/Rows.tsx";
+import { useEvery } from "../../widgets/table/use-every.ts";
 import { useCall } from "../../widgets/use-call.ts";
 
 /** Automation tokens of an identity. */
 export function Tokens({ identityId }: { identityId: string }) {
   const orgUuid = useOrg();
   const [revoked, setRevoked] = useState<AutomationToken>();
-  const tokens = useQuery(ServiceIdentitiesService.method.listAutomationTokens, { orgUuid, identityId, limit: 200 });
+  const input = { orgUuid, identityId };
+  const tokens = useEvery({ method: ServiceIdentitiesService.method.listAutomationTokens, input });
   const revoke = useCall(ServiceIdentitiesService.method.revokeAutomationToken, { done: "Automation token revoked" });
   return (
     <Section title="Automation tokens" about="For programs that call the API without a certificate.">

@@ -15,6 +15,7 @@ import { FailureNotice } from "../../widgets/Notice.tsx";
 import { Section } from "../../widgets/Page.tsx";
 import { Answer } from "../../widgets/States.tsx";
 import { Rows } from "../../widgets/table/Rows.tsx";
+import { useEvery } from "../../widgets/table/use-every.ts";
 import { useCall } from "../../widgets/use-call.ts";
 import { AddAccount } from "./AddAccount.tsx";
 
@@ -26,7 +27,7 @@ export function Accounts() {
   const [adding, setAdding] = useState(false);
   const [forgotten, setForgotten] = useState<DeviceAccount>();
   const accounts = useQuery(SessionsService.method.listDeviceAccounts, { deviceUuid: device });
-  const organizations = useQuery(UsersService.method.listOrganizations, { limit: 200 });
+  const organizations = useEvery({ method: UsersService.method.listOrganizations });
   const change = useCall(SessionsService.method.switchDeviceAccount);
   const forget = useCall(SessionsService.method.removeDeviceAccount, { done: "Account forgotten" });
   const isOwn = ({ userUuid, orgUuid }: DeviceAccount): boolean => userUuid === me.userUuid && orgUuid === me.orgUuid;

@@ -1,4 +1,3 @@
-import { useQuery } from "@connectrpc/connect-query";
 import { useState } from "react";
 import { UsersService } from "../../../../gen/atrium/users/v1/users_pb.ts";
 import { forgetSession } from "../../session/session.ts";
@@ -9,6 +8,7 @@ import { Confirm } from "../../widgets/Dialog.tsx";
 import { Section } from "../../widgets/Page.tsx";
 import { Answer } from "../../widgets/States.tsx";
 import { Rows } from "../../widgets/table/Rows.tsx";
+import { useEvery } from "../../widgets/table/use-every.ts";
 import { useCall } from "../../widgets/use-call.ts";
 import { roleLabel } from "../roles/use-roles.ts";
 
@@ -16,7 +16,7 @@ import { roleLabel } from "../roles/use-roles.ts";
 export function Memberships() {
   const { userUuid = "", orgUuid, orgName = "" } = useMe();
   const [leaving, setLeaving] = useState(false);
-  const list = useQuery(UsersService.method.listOrganizations, { limit: 200 });
+  const list = useEvery({ method: UsersService.method.listOrganizations });
   const leave = useCall(UsersService.method.deleteUser, { done: `You left ${orgName}` });
   return (
     <Section

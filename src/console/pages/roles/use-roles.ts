@@ -1,7 +1,6 @@
 import { useQuery } from "@connectrpc/connect-query";
-import { useQuery as useQueryOf } from "@tanstack/react-query";
 import { RbacService } from "../../../../gen/atrium/rbac/v1/rbac_pb.ts";
-import { readUntil } from "../../widgets/table/read-until.ts";
+import { useEvery } from "../../widgets/table/use-every.ts";
 import { inWords } from "../../widgets/words.ts";
 
 /** Roles that exist in every organization and never change have the ids 1 to 5. */
@@ -13,14 +12,8 @@ export const EMPLOYEE = 3;
 /** A role's name for people: built-in ones in words, the organization's own as it was typed. */
 export const roleLabel = (roleId: number, name: string): string => (isBuiltIn(roleId) ? inWords(name) : name);
 
-/** Every role of the organization, built-in ones first: it can have more than a list answers at once. */
-export const useRoles = () =>
-  useQueryOf({
-    queryKey: ["roles"],
-    queryFn: async ({ signal }) => ({
-      data: await readUntil({ method: RbacService.method.listRoles }, undefined, signal),
-    }),
-  });
+/** Every role of the organization, built-in ones first. */
+export const useRoles = () => useEvery({ method: RbacService.method.listRoles });
 
 /** The permissions of a role. */
 export const useRolePermissions = (roleId: number | undefined) =>

@@ -16,6 +16,7 @@ import { FailureNotice, Notice } from "../../widgets/Notice.tsx";
 import { Page, Section } from "../../widgets/Page.tsx";
 import { Answer } from "../../widgets/States.tsx";
 import { download } from "../../widgets/table/csv.ts";
+import { useEvery } from "../../widgets/table/use-every.ts";
 import { useCall } from "../../widgets/use-call.ts";
 import { BodyEditor } from "./BodyEditor.tsx";
 import { filled, namesIn } from "./placeholders.ts";
@@ -48,7 +49,7 @@ function Editor({ template }: { template: TemplateRecord }) {
   const [samples, setSamples] = useState<Readonly<Record<string, string>>>({});
   const [rendered, setRendered] = useState<string>();
   const [asking, setAsking] = useState(false);
-  const stored = useQuery(TemplatesService.method.listVariables, { limit: 200 });
+  const stored = useEvery({ method: TemplatesService.method.listVariables });
   const save = useCall(TemplatesService.method.updateTemplate, { done: "Template saved" });
   const render = useCall(TemplatesService.method.renderTemplate, { done: "Document rendered" });
   const remove = useCall(TemplatesService.method.deleteTemplate, { done: "Template deleted" });

@@ -1,8 +1,9 @@
 import { useQuery } from "@connectrpc/connect-query";
+import { useQuery as useQueryOf } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { VaultService } from "../../../../gen/atrium/vault/v1/vault_pb.ts";
-import type { SecretValue } from "../../../../gen/atrium/vault/v1/vault_pb.ts";
+import type { SecretItem, SecretValue } from "../../../../gen/atrium/vault/v1/vault_pb.ts";
 import { useOrg } from "../../session/use-session.ts";
 import { Button } from "../../widgets/Button.tsx";
 import { CodeSample } from "../../widgets/CodeSample.tsx";
@@ -12,6 +13,7 @@ import { Check } from "../../widgets/form/Field.tsx";
 import { FailureNotice } from "../../widgets/Notice.tsx";
 import { Facts, Page, Section } from "../../widgets/Page.tsx";
 import { Answer } from "../../widgets/States.tsx";
+import { readUntil } from "../../widgets/table/read-until.ts";
 import { Time } from "../../widgets/Time.tsx";
 import { useCall } from "../../widgets/use-call.ts";
 import { Readers } from "./Readers.tsx";
@@ -22,15 +24,27 @@ import style from "./Vault.module.css";
 /** How long a revealed value stays on the screen. */
 const SHOWN_MS = 30_000;
 
+/** Tags of a secret; undefined until they are known. They are in the list alone, where many names may contain its. */
+function useTags(orgUuid: string, name: string): readonly string[] | undefined {
+  const isIt = (secret: SecretItem): boolean => secret.name === name;
+  const input = { orgUuid, q: name, sort: "name" };
+  const { data } = useQueryOf({
+    queryKey: ["tags", orgUuid, name],
+    queryFn: async ({ signal }) => {
+      const read = await readUntil({ method: VaultService.method.listSecrets, input }, isIt, signal);
+      return read.find(isIt) ?? null;
+    },
+  });
+  return data?.tags;
+}
+
 /** One secret: its versions, and its value when it is asked for. */
 export default function Secret() {
   const orgUuid = useOrg();
   const { secret: name = "" }: { secret?: string } = useParams({ strict: false });
   const navigate = useNavigate();
   const versions = useQuery(VaultService.method.listVersions, { orgUuid, name });
-  // Tags are in the list alone; a longer name may contain this one.
-  const listed = useQuery(VaultService.method.listSecrets, { orgUuid, q: name, sort: "name", limit: 200 });
-  const tags = listed.data?.data.find((secret) => secret.name === name)?.tags;
+  const tags = useTags(orgUuid, name);
   const read = useCall(VaultService.method.getVersion);
   const restore = useCall(VaultService.method.restoreSecret, { done: "Secret restored" });
   const remove = useCall(VaultService.method.deleteSecret, {
