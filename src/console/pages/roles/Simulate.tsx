@@ -14,6 +14,9 @@ interface SimulateProps {
   onClose: () => void;
 }
 
+/** What may be a whole address: one that is being typed is not asked for. */
+const ADDRESS = /^[^\s@]+@[^\s@]+$/u;
+
 /** Shows what a member would gain and lose with another role. Nothing is saved. */
 export function Simulate({ roleId, onClose }: SimulateProps) {
   const list = useId();
@@ -21,7 +24,13 @@ export function Simulate({ roleId, onClose }: SimulateProps) {
   const [role, setRole] = useState(roleId === undefined ? "" : String(roleId));
   const roles = useRoles();
   const people = useQuery(UsersService.method.listUsers, { limit: 20, ...(typed !== "" && { q: typed.trim() }) });
-  const member = people.data?.data.find(({ email }) => email.toLowerCase() === typed.trim().toLowerCase());
+  // Not one of those: many addresses may contain it.
+  const named = useQuery(
+    UsersService.method.listUsers,
+    { email: typed.trim(), limit: 1 },
+    { enabled: ADDRESS.test(typed.trim()) },
+  );
+  const member = ADDRESS.test(typed.trim()) ? named.data?.data[0] : undefined;
   const wanted = Number(role);
   return (
     <Dialog title="Simulate" about="What a member would gain and lose. Nothing is saved." open wide onClose={onClose}>
