@@ -8,9 +8,13 @@ import { Button } from "../widgets/Button.tsx";
 import { Dialog, DialogActions } from "../widgets/Dialog.tsx";
 import { Facts } from "../widgets/Page.tsx";
 
-const isTyping = (target: EventTarget | null): boolean =>
-  target instanceof HTMLElement &&
-  (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName));
+/** Fields in which no letter is typed. */
+const WITHOUT_LETTERS: ReadonlySet<string> = new Set(["checkbox", "radio", "file"]);
+
+function isTyping(target: EventTarget | null): boolean {
+  if (target instanceof HTMLInputElement) return !WITHOUT_LETTERS.has(target.type);
+  return target instanceof HTMLElement && (target.isContentEditable || ["TEXTAREA", "SELECT"].includes(target.tagName));
+}
 
 /** Open dialogs; one that closes is in the document until it has faded. */
 const DIALOGS = ':is([role="dialog"], [role="alertdialog"]):not([data-closed])';

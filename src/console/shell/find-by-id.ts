@@ -2,8 +2,10 @@ import { createClient } from "@connectrpc/connect";
 import { AuthEventsService } from "../../../gen/atrium/auth_events/v1/auth_events_pb.ts";
 import { BuyerService } from "../../../gen/atrium/marketplace/v1/buyer_pb.ts";
 import { ServiceIdentitiesService } from "../../../gen/atrium/service_identities/v1/service_identities_pb.ts";
+import { TemplatesService } from "../../../gen/atrium/templates/v1/templates_pb.ts";
 import { UsersService } from "../../../gen/atrium/users/v1/users_pb.ts";
 import { WebhooksService } from "../../../gen/atrium/webhooks/v1/webhooks_pb.ts";
+import { ownApp } from "../pages/publish/use-own-app.ts";
 import { failureOf } from "../session/failures.ts";
 import { transport } from "../session/session.ts";
 
@@ -20,6 +22,7 @@ const users = createClient(UsersService, transport);
 const events = createClient(AuthEventsService, transport);
 const webhooks = createClient(WebhooksService, transport);
 const identities = createClient(ServiceIdentitiesService, transport);
+const templates = createClient(TemplatesService, transport);
 
 type Lookup = (id: string, orgUuid: string) => Promise<string | undefined>;
 
@@ -38,6 +41,8 @@ const LOOKUPS: readonly (readonly [page: string, kind: string, nameOf: Lookup])[
     "Service identity",
     async (identityId, orgUuid) => (await identities.getServiceIdentity({ orgUuid, identityId })).name,
   ],
+  ["publish/$app", "App", async (appId) => (await ownApp(appId))?.name],
+  ["templates/$template", "Template", async (id) => (await templates.getTemplate({ id })).name],
 ];
 
 /** Codes that say that a thing does not exist, or not for the caller. */
