@@ -86,6 +86,16 @@ describe("a user", () => {
     expect((await auditOf(app, owner, "scim.user.updated")).length).toBe(before + 1);
   });
 
+  test("a user who was created inactive keeps their ETag when the same attributes are sent again", async () => {
+    const user = await directory.user({ userName: fresh(), active: false });
+    const before = (await auditOf(app, owner, "scim.user.updated")).length;
+    const same = await directory.call("PUT", `/Users/${user.id}`, user);
+    expect([same.status, same.body]).toEqual([200, user]);
+    const again = await directory.patch(`/Users/${user.id}`, { op: "Replace", path: "active", value: "False" });
+    expect([again.status, again.body]).toEqual([200, user]);
+    expect((await auditOf(app, owner, "scim.user.updated")).length).toBe(before);
+  });
+
   test("a userName in use returns 409 uniqueness, without case", async () => {
     const userName = fresh();
     await directory.user({ userName });

@@ -83,7 +83,7 @@ export function createUsers(deps: ScimDeps) {
       const email = invited ? await addressOf(tx, org.uuid, userUuid) : undefined;
       const isMissing = email !== undefined && active && !(await invitations.directory.isOpen(tx, org.uuid, email.key));
       if (isMissing && email.key !== budgetedKey) return email.key;
-      await describe(tx, org.uuid, user, attributes, invited ? active : true);
+      await describe(tx, org.uuid, user, attributes, invited ? active : user.wanted);
       if (!invited && active !== was) await membership.setActive(tx, context, userUuid, active);
       if (email !== undefined && !active) await invitations.directory.withdraw(tx, context, org.uuid, email);
       if (isMissing) await invitations.directory.invite(tx, context, org, email);
