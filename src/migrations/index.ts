@@ -68,6 +68,7 @@ import { boughtPlans } from "./0092-bought-plans.ts";
 import { endedCloudTargets } from "./0093-ended-cloud-targets.ts";
 import { webhookSteps } from "./0105-webhook-steps.ts";
 import { paddleCustomers } from "./0106-paddle-customers.ts";
+import { sessionProviders } from "./0109-session-providers.ts";
 import { oidcRedeemOrder } from "./0111-oidc-redeem-order.ts";
 import { lowerCaseOfLists } from "./0112-lower-case.ts";
 import { wrongCodes } from "./0096-wrong-codes.ts";
@@ -154,6 +155,7 @@ export const migrations: readonly MigrationObject[] = [
   oidcRedeemOrder,
   wrongCodes,
   directoryMoves,
+  sessionProviders,
   lowerCaseOfLists,
   signInAddresses,
   ordersOfLongLists,

@@ -20,8 +20,8 @@ const post = (path: string, body: unknown, token?: string, headers: Record<strin
 const switchTo = (token: string, org_uuid: string) => post("/api/auth/switch", { org_uuid }, token);
 
 /** A bearer token by which a person proves their mailbox. */
-async function byMail(email: string, device: string = randomUUID()): Promise<string> {
-  const sent = await post("/api/auth/magic-link/send", { email });
+async function byMail(email: string, device: string = randomUUID(), org_uuid?: string): Promise<string> {
+  const sent = await post("/api/auth/magic-link/send", { email, org_uuid });
   const headers = { "x-device-uuid": device };
   const { body } = await post("/api/auth/magic-link/verify", { token: sent.body.dev_token }, undefined, headers);
   return body.access_token as string;
@@ -161,5 +161,111 @@ describe("a session by an identity that the provider has linked", () => {
     await memberOfTwo("linked");
     expect(await link("linked", await byMail("linked@corp.test"))).toBe("204");
     expect((await enrol(await byProvider("linked"))).status).toBe(201);
+  });
+
+  it.each<[string, (provided: string, other: Somebody, device: string) => Promise<string>]>([
+    [
+      "founded an organization",
+      async (provided) => (await post("/api/organizations", { name: randomUUID() }, provided)).body.access_token,
+    ],
+    [
+      "was switched from, and ended by exclude_current",
+      async (provided, { org }) => {
+        const { body } = await switchTo(provided, org);
+        const own = (await realm.app.call("GET", "/api/auth/sessions", { token: body.access_token })).body.data;
+        const { device_uuid: device } = (own as { current: boolean; device_uuid: string }[]).find(
+          ({ current }) => current,
+        ) ?? { device_uuid: "" };
+        const rest = { exclude_current: true };
+        const ended = await post(`/api/devices/${device}/revoke-all`, rest, body.access_token);
+        expect(ended.body.revoked).toBe(1);
+        expect(outcome(await realm.app.call("GET", "/api/auth/me", { token: provided }))).toBe("401 unauthorized");
+        return body.access_token as string;
+      },
+    ],
+    [
+      "entered an account that the person has added on a device",
+      async (provided, _other, device) => {
+        const { data } = (await realm.app.call("GET", `/api/devices/${device}/accounts`, { token: provided })).body;
+        const { id } =
+          (data as { id: string; org_uuid: string }[]).find((one) => one.org_uuid !== realm.owner.org) ?? {};
+        const entered = await post(`/api/devices/${device}/active-account`, { account_id: id }, provided);
+        return entered.body.access_token as string;
+      },
+    ],
+  ])("it leaves nothing behind that %s when the membership ends", async (how, open) => {
+    const { app, owner } = realm;
+    const [sub, device] = [`leaver-${randomUUID()}`, randomUUID()];
+    const { other, email } = await memberOfTwo(sub);
+    expect(await link(sub, await byMail(email))).toBe("204");
+    const bearer = await byMail(email, device, owner.org);
+    const added = { access_token: await byMail(email, device, other.org) };
+    expect(outcome(await post(`/api/devices/${device}/accounts`, added, bearer))).toBe("201");
+    const provided = await byProvider(sub);
+    const left = await open(provided, other, device);
+    const see = async (token: string) => outcome(await app.call("GET", "/api/auth/me", { token }));
+    expect(await see(left)).toBe("200");
+    const path = `/api/users/${String(decodeJwt(provided).sub)}`;
+    expect(outcome(await app.call("DELETE", path, { token: owner.token }))).toBe("204");
+    expect(await see(left)).toBe("401 unauthorized");
+    expect(await see(await byMail(email))).toBe("200");
+    // The log of the other organization says so, and not who of this one did it.
+    const told = (await auditOf(app, other, "session.bulk_revoked")).filter(
+      ({ metadata }) => metadata["reason"] === "source_ended",
+    );
+    expect(told.map(({ actor }) => actor)).toEqual(
+      how.startsWith("founded") ? [] : [{ type: "system", id: null, email: null }],
+    );
+  });
+
+  it("it leaves nothing behind when its organization ends", async () => {
+    const { app, provider } = realm;
+    const boss = await founder(app);
+    const { body } = await connect(app, boss, provider.discoveryUrl);
+    const theirs = { ...realm, connection: body.connection_uuid as string };
+    const provided = (await signIn(theirs, subject("orphan"))).body.access_token as string;
+    const way = (await post("/api/organizations", { name: randomUUID() }, provided)).body.access_token as string;
+    const token = await elevated(app, boss.token);
+    expect(outcome(await app.call("DELETE", `/api/organizations/${boss.org}`, { token }))).toBe("204");
+    expect(outcome(await app.call("GET", "/api/auth/me", { token: way }))).toBe("401 unauthorized");
+  });
+
+  it("it leaves nothing behind where it has passed a second factor either", async () => {
+    const { app, owner } = realm;
+    const { email } = await memberOfTwo("careful");
+    const bearer = await byMail(email);
+    const { id, secret } = (await post("/api/v1/me/mfa/factors", { factor_type: "totp" }, bearer)).body.data;
+    const code = () => codeAt(secret as string, app.clock.now());
+    expect((await post(`/api/v1/me/mfa/factors/${id}/verify`, { code: code() }, bearer)).status).toBe(200);
+    app.clock.advance(30_000);
+    const { mfa_token } = (await signIn(realm, subject("careful"))).body;
+    const provided = await post("/api/auth/mfa/totp/challenge", { mfa_token, code: code() });
+    const way = await post("/api/organizations", { name: randomUUID() }, provided.body.access_token as string);
+    expect(way.status).toBe(201);
+    const path = `/api/users/${String(decodeJwt(bearer).sub)}`;
+    expect(outcome(await app.call("DELETE", path, { token: owner.token }))).toBe("204");
+    const seen = await app.call("GET", "/api/auth/me", { token: way.body.access_token as string });
+    expect(outcome(seen)).toBe("401 unauthorized");
+  });
+
+  it("it links no identity of an organization that was founded with it once its own link is gone", async () => {
+    const { app, provider } = realm;
+    const boss = await founder(app);
+    const made = await connect(app, boss, provider.discoveryUrl);
+    const theirs: Realm = { ...realm, owner: boss, connection: made.body.connection_uuid as string };
+    await signIn(theirs, subject("stayer"));
+    await byMail("stayer@corp.test");
+    const provided = (await signIn(theirs, subject("stayer"))).body.access_token as string;
+    const { access_token: token, org_uuid: org } = (await post("/api/organizations", { name: "Stays" }, provided)).body;
+    const { body } = await connect(app, { ...boss, org, token }, provider.discoveryUrl);
+    const connections = `/api/admin/organizations/${boss.org}/oidc-connections`;
+    expect((await app.call("DELETE", `${connections}/${theirs.connection}`, { token: boss.token })).status).toBe(204);
+    const { cookie, answer } = await callbackOf({ ...realm, connection: body.connection_uuid }, subject("stayer"));
+    const redemption = { session_token: sessionTokenOf(answer) };
+    const linked = await post("/api/auth/oidc/link", redemption, token, { cookie });
+    expect(outcome(linked)).toBe("403 link_required");
+    expect(outcome(await post("/api/auth/oidc/link", redemption, await byMail("stayer@corp.test"), { cookie }))).toBe(
+      "204",
+    );
   });
 });

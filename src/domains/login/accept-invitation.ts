@@ -12,7 +12,7 @@ import type { InvitationRow } from "../invitations/index.ts";
 import type { SecondFactorNeeded } from "../mfa/index.ts";
 import type { PersonToMake, People } from "../people/index.ts";
 import { demandSingleSignOn } from "../sessions/index.ts";
-import type { OpenedPair } from "../sessions/index.ts";
+import type { Inherited, OpenedPair } from "../sessions/index.ts";
 import type { LoginDeps } from "./deps.ts";
 import { loginErrors } from "./errors.ts";
 import { readNewcomer } from "./newcomer.ts";
@@ -75,7 +75,7 @@ export function createAcceptInvitation(deps: LoginDeps) {
     tx: Tx,
     invitation: InvitationRow,
     userUuid: string,
-    proof: Proof & { notAfter?: Date | undefined; openedBy?: string | null },
+    proof: Proof & Inherited,
     info: RequestInfo,
   ): Promise<Accepted> {
     const { invitation: used, standing } = await join(tx, invitation.uuid, userUuid, info);
@@ -115,11 +115,11 @@ export function createAcceptInvitation(deps: LoginDeps) {
     if (standing?.credentialsVersion !== person.credentialsVersion) throw loginErrors.emailTaken();
     if (await people.memberships.hasMember(tx, invitation.orgUuid, invitation.emailKey))
       throw invitationErrors.memberAlready();
-    const notAfter = sessionId === null ? undefined : await sessions.own.demandLive(tx, { sessionId });
+    const inherited = sessionId === null ? {} : await sessions.own.demandLive(tx, { sessionId });
     const next = { name: ACCEPT_INVITATION, payload: { invitation_id: invitation.uuid } };
     const proven = sessionId !== null && (await sessions.proofs.last(tx, sessionId)).secondFactor !== null;
     const needed = proven ? undefined : await mfa.requestSecondFactor(tx, { standing, amr: proof.amr, info, next });
-    return needed ?? open(tx, invitation, person.uuid, { ...proof, notAfter, openedBy: sessionId }, info);
+    return needed ?? open(tx, invitation, person.uuid, { ...proof, ...inherited }, info);
   }
 
   /** A wrong password counts as a failed login of the person. */

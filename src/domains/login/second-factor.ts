@@ -20,6 +20,8 @@ export interface ResumedStep {
     payload: Readonly<Record<string, unknown>>,
     info: RequestInfo,
   ) => Promise<string | null>;
+  /** An identity provider of that organization signs in. */
+  isByProvider?: boolean;
   /** Called once the session is open. */
   opened?: (tx: Tx, sessionId: string, payload: Readonly<Record<string, unknown>>) => void;
 }
@@ -48,13 +50,15 @@ export function createSecondFactorLogin(
 
   async function open(tx: Tx, verified: VerifiedSignIn, info: RequestInfo): Promise<OpenedPair> {
     const standing = await resume(tx, verified, info);
+    const step = verified.next === null ? undefined : steps[verified.next.name];
     const opened = await sessions.open.pair(tx, {
       standing,
+      providerOrgUuid: step?.isByProvider === true ? standing.org?.uuid : undefined,
       amr: verified.amr,
       info: { ...info, deviceUuid: info.deviceUuid ?? verified.deviceUuid ?? undefined },
       secondFactor: true,
     });
-    if (verified.next !== null) steps[verified.next.name]?.opened?.(tx, opened.sessionId, verified.next.payload);
+    if (verified.next !== null) step?.opened?.(tx, opened.sessionId, verified.next.payload);
     await events.emit(tx, EVENTS[verified.event], {
       by: withoutActor(standing.userUuid, info),
       orgUuid: standing.org?.uuid ?? null,

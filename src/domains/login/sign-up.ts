@@ -76,9 +76,8 @@ export function createSignUp(deps: LoginDeps, newOrganization: NewOrganization) 
     const standing = await access.standing(tx, userUuid, org.uuid);
     if (standing === undefined) throw new Error("a new organization has no owner");
     const self = caller?.userUuid === userUuid ? caller : undefined;
-    const notAfter = self === undefined ? undefined : await sessions.own.demandLive(tx, self);
-    const openedBy = self?.sessionId;
-    return sessions.open.pair(tx, { standing, ...proofOf(self, ["pwd"]), info, notAfter, openedBy });
+    const inherited = self === undefined ? {} : await sessions.own.demandLive(tx, self);
+    return sessions.open.pair(tx, { standing, ...proofOf(self, ["pwd"]), info, ...inherited });
   }
 
   return {

@@ -124,7 +124,7 @@ export function createExchange(deps: OidcDeps) {
       return { outcome: certain(needed, "a second factor of a person who has one"), endCookie };
     }
     if (links && !(await link(tx, token, standing, info))) throw oidcErrors.linkRequired();
-    const opening = sessions.open.pairLater(tx, { standing, amr: ["fed"], info });
+    const opening = sessions.open.pairLater(tx, { standing, amr: ["fed"], info, providerOrgUuid: orgUuid });
     const { sessionId } = opening;
     insertSessionOrigin(tx, { connectionUuid, subject, sid, sessionUuid: sessionId });
     await events.emit(tx, EVENTS["login.oidc"], { ...event, metadata: { ...metadata, session_id: sessionId } });
@@ -202,6 +202,8 @@ export function createExchange(deps: OidcDeps) {
         if (!isTheirs) throw oidcErrors.linkRequired();
         return connection.orgUuid;
       },
+
+      isByProvider: true,
 
       /** Stores which identity opened the session. */
       opened(tx: Tx, sessionUuid: string, payload: Payload): void {

@@ -15,7 +15,7 @@ import type { OpenedPair, Openings } from "./open.ts";
 import { MAX_ACCOUNTS, mergeAccounts, sightOf } from "./rules.ts";
 import type { DeviceAccount } from "./rules.ts";
 import { takeSource } from "./store.ts";
-import { demandVouching, sessionOf } from "./vouching.ts";
+import { demandVouching, providerOrgOf, sessionOf } from "./vouching.ts";
 
 /** Dependencies of accounts of devices. */
 export interface AccountsDeps extends EndedDeps {
@@ -168,7 +168,9 @@ export function createAccounts(deps: AccountsDeps) {
         if (standing === undefined || source === undefined) throw sessionErrors.accountEnded();
         const device_uuid = deviceUuid.toLowerCase();
         const info = { ...context.info, deviceUuid: device_uuid };
-        const opened = await open.pair(tx, { standing, amr: source.amr, authTime: source.authTime, info, source });
+        const { amr, authTime } = source;
+        const providerOrgUuid = await providerOrgOf(tx, sessionOf(person));
+        const opened = await open.pair(tx, { standing, amr, authTime, info, source, providerOrgUuid });
         await store.activate(tx, deviceUuid, person.userUuid, account.login ? null : account.id, at);
         if (!account.login) await store.markSwitched(tx, opened.sessionId, account.id);
         const metadata = { device_uuid, session_id: opened.sessionId };

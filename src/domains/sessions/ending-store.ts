@@ -88,30 +88,37 @@ export async function detach(tx: Tx, spared: string, ofSources: string, params: 
   await tx.query(sql, [spared, ...params]);
 }
 
-/** Ends every live session of a person in an organization. */
-export function revokeSessionsIn(
+/**
+ * Ends the live sessions in an organization, then those elsewhere that its identity provider opened and that did not
+ * end with their source.
+ */
+async function endThereAndElsewhere(tx: Tx, where: string, params: readonly unknown[]): Promise<EndedSessions[]> {
+  const end = (column: string): Promise<EndedSessions[]> =>
+    endTogether(
+      tx,
+      `update sessions set revoked_at = $2, revoked_reason = $3
+       where ${column} = $1 ${where} and revoked_at is null and expires_at > $2`,
+      params,
+    );
+  return [...(await end("org_uuid")), ...(await end("provider_org_uuid"))];
+}
+
+/** Ends every live session of a person in an organization, and those that its identity provider opened elsewhere. */
+export const revokeSessionsIn = (
   tx: Tx,
   orgUuid: string,
   userUuid: string,
   reason: string,
   at: Date,
-): Promise<EndedSessions[]> {
-  const sql = `update sessions set revoked_at = $3, revoked_reason = $4
-    where user_uuid = $2 and org_uuid = $1 and revoked_at is null and expires_at > $3`;
-  return endTogether(tx, sql, [orgUuid, userUuid, at, reason]);
-}
+): Promise<EndedSessions[]> => endThereAndElsewhere(tx, "and user_uuid = $4", [orgUuid, at, reason, userUuid]);
 
-/** Ends every live session in an organization. */
-export function revokeSessionsOfOrganization(
+/** Ends every live session in an organization, and those that its identity provider opened elsewhere. */
+export const revokeSessionsOfOrganization = (
   tx: Tx,
   orgUuid: string,
   reason: string,
   at: Date,
-): Promise<EndedSessions[]> {
-  const sql = `update sessions set revoked_at = $2, revoked_reason = $3
-    where org_uuid = $1 and revoked_at is null and expires_at > $2`;
-  return endTogether(tx, sql, [orgUuid, at, reason]);
-}
+): Promise<EndedSessions[]> => endThereAndElsewhere(tx, "", [orgUuid, at, reason]);
 
 /** Ends the live ones among some sessions. */
 export function revokeChosenSessions(

@@ -1,7 +1,7 @@
 import type { RequestInfo } from "../../platform/caller.ts";
 import { dateOf } from "../../platform/clock.ts";
 import type { Tx } from "../../platform/db/types.ts";
-import { EVENTS, withoutActor } from "../event-catalogue/index.ts";
+import { bySystem, EVENTS, withoutActor } from "../event-catalogue/index.ts";
 import { countOf, notifyEnded, recordDerivedEnded, sourcesOf } from "./ended.ts";
 import type { EndedDeps } from "./ended.ts";
 import { revokeChosenSessions, revokeSessionsIn, revokeSessionsOfOrganization } from "./ending-store.ts";
@@ -14,7 +14,7 @@ export function createEnding(deps: EndedDeps) {
 
   async function record(
     tx: Tx,
-    orgUuid: string,
+    orgUuid: string | null,
     userUuid: string | null,
     ended: readonly EndedSessions[],
     { reason, by }: EndedBy,
@@ -28,11 +28,32 @@ export function createEnding(deps: EndedDeps) {
     await recordDerivedEnded(deps, tx, sourcesOf(ended), by);
   }
 
+  /** The same for each organization; the log of another one than `orgUuid` names nobody of that. */
+  async function recordEach(
+    tx: Tx,
+    orgUuid: string,
+    userUuid: string | null,
+    ended: readonly EndedSessions[],
+    why: EndedBy,
+    whose?: { user_uuid: string },
+  ): Promise<void> {
+    const elsewhere: EndedBy = {
+      by: userUuid !== null && why.by.actor?.id === userUuid ? why.by : bySystem,
+      reason: "source_ended",
+    };
+    for (const one of ended)
+      if (one.orgUuid === orgUuid) await record(tx, orgUuid, userUuid ?? why.by.userUuid, [one], why, whose);
+      else await record(tx, one.orgUuid, userUuid, [one], elsewhere, whose);
+  }
+
   return {
-    /** Ends every session of a person in an organization. */
+    /**
+     * Ends every session of a person in an organization, and those that its identity provider opened elsewhere: it
+     * vouches for the person no more.
+     */
     async ofMember(tx: Tx, orgUuid: string, userUuid: string, by: EndedBy): Promise<void> {
       const ended = await revokeSessionsIn(tx, orgUuid, userUuid, by.reason, dateOf(clock));
-      await record(tx, orgUuid, userUuid, ended, by, { user_uuid: userUuid });
+      await recordEach(tx, orgUuid, userUuid, ended, by, { user_uuid: userUuid });
     },
 
     /** Ends those of the given sessions of a person in an organization that are live; nobody signed in asked for it. */
@@ -48,10 +69,10 @@ export function createEnding(deps: EndedDeps) {
       await record(tx, orgUuid, userUuid, ended, { reason, by }, { user_uuid: userUuid });
     },
 
-    /** Ends every session in an organization. */
+    /** Ends every session in an organization, and those that its identity provider opened elsewhere. */
     async ofOrganization(tx: Tx, orgUuid: string, by: EndedBy): Promise<void> {
       const ended = await revokeSessionsOfOrganization(tx, orgUuid, by.reason, dateOf(clock));
-      await record(tx, orgUuid, by.by.userUuid, ended, by);
+      await recordEach(tx, orgUuid, null, ended, by);
     },
   };
 }

@@ -8,8 +8,9 @@ import { endStreak, SIGN_IN_FAILURES } from "../../platform/limits/index.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Standing } from "../access/index.ts";
 import { sessionErrors } from "./errors.ts";
+import { keepIdentity } from "./provider-store.ts";
 import { insertRefresh } from "./refresh-store.ts";
-import { insertSession, keepIdentity, markUsed } from "./store.ts";
+import { insertSession, markUsed } from "./store.ts";
 import type { SourceSession } from "./store.ts";
 import type { Tokens } from "./tokens.ts";
 
@@ -52,6 +53,8 @@ export interface OpenRequest {
   notAfter?: Date | undefined;
   /** The session whose token opens this one, which keeps its identity at a provider and ends with a logout there. */
   openedBy?: string | null | undefined;
+  /** The organization whose identity provider opens this one, or opened the one whose token does. */
+  providerOrgUuid?: string | null | undefined;
   /** The session this one is derived from: it inherits the absolute end and ends with it. */
   source?: SourceSession | undefined;
 }
@@ -108,6 +111,7 @@ export function createOpen({ clock, random, tokens, ttls }: OpenDeps) {
       secondFactorAt: request.secondFactor === true ? now : null,
       sourceUuid: source?.uuid ?? null,
       idleUntil: source === undefined ? null : dateOf(clock, lifeMs),
+      providerOrgUuid: source?.providerOrgUuid ?? request.providerOrgUuid ?? null,
     });
     if (request.openedBy) keepIdentity(tx, request.openedBy, sessionId);
     // A sign-in of any kind resets the failure count that locks others out (decisions 13).

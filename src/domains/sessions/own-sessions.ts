@@ -12,6 +12,7 @@ import { causedBy, EVENTS } from "../event-catalogue/index.ts";
 import type { Cause } from "../event-catalogue/index.ts";
 import { countOf, notifyEnded, recordDerivedEnded, sourcesOf } from "./ended.ts";
 import type { EndedDeps } from "./ended.ts";
+import type { OpenRequest } from "./open.ts";
 import { keepLive, ownSessions, revokeSession, revokeSessionsOf } from "./store.ts";
 import type { OwnSessionRow } from "./store.ts";
 
@@ -26,6 +27,9 @@ export interface OwnSession extends OwnSessionRow {
   /** Whether it is the session of the presented token. */
   current: boolean;
 }
+
+/** What a session inherits from the one whose token opens it. */
+export type Inherited = Pick<OpenRequest, "notAfter" | "openedBy" | "providerOrgUuid">;
 
 /** A page of one's own sessions. */
 export interface OwnSessions extends Total {
@@ -49,13 +53,13 @@ export function createOwnSessions(deps: OwnSessionsDeps) {
     /**
      * Demands that the caller's session is still live, and locks it until the transaction ends: what ends all of their
      * sessions then sees one that is opened for them. Called after the lock on the person.
-     * @returns the absolute end of the session: what it opens must not last longer
+     * @returns what a session inherits that is opened by the token of this one
      * @throws {unauthorized} when the session has ended
      */
-    async demandLive(tx: Tx, { sessionId }: Pick<Caller, "sessionId">): Promise<Date> {
+    async demandLive(tx: Tx, { sessionId }: Pick<Caller, "sessionId">): Promise<Inherited> {
       const live = await keepLive(tx, sessionId, dateOf(clock));
       if (live === undefined) throw errors.unauthorized();
-      return live.absoluteEnd;
+      return { notAfter: live.absoluteEnd, openedBy: sessionId, providerOrgUuid: live.providerOrgUuid };
     },
 
     /** Ends the session of the presented token, with all of its tokens. */

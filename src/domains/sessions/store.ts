@@ -28,6 +28,8 @@ export interface NewSession {
   sourceUuid: string | null;
   /** Of a derived session: its end if its source had none. */
   idleUntil: Date | null;
+  /** The organization whose identity provider opened it, or one whose token opened it; null for none. */
+  providerOrgUuid: string | null;
 }
 
 /** Stores a session. */
@@ -35,8 +37,8 @@ export function insertSession(tx: Tx, session: NewSession): void {
   tx.defer(
     `insert into sessions
        (uuid, user_uuid, org_uuid, device_uuid, amr, auth_time, created_at, last_seen_at, ip_address, user_agent,
-       expires_at, refresh_until, second_factor_at, source_uuid, idle_until)
-     values ($1, $2, $3, $4, $5, $6, $7, $7, $8, $9, $10, $11, $12, $13, $14)`,
+       expires_at, refresh_until, second_factor_at, source_uuid, idle_until, provider_org_uuid)
+     values ($1, $2, $3, $4, $5, $6, $7, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
     [
       session.uuid,
       session.userUuid,
@@ -52,6 +54,7 @@ export function insertSession(tx: Tx, session: NewSession): void {
       session.secondFactorAt,
       session.sourceUuid,
       session.idleUntil,
+      session.providerOrgUuid,
     ],
   );
 }
@@ -131,15 +134,18 @@ export async function lastProofs(tx: Tx, uuid: string): Promise<LastProofs> {
   return (await tx.query<LastProofs>(sql, [uuid]))[0] ?? { secondFactor: null, stepUp: null, any: null };
 }
 
+/** A live session, in what another one inherits that is opened by its token. */
+export type LiveSession = Pick<SourceSession, "absoluteEnd" | "providerOrgUuid">;
+
 /**
- * The absolute end of a live session, locked until the transaction ends; undefined when it has ended. Reauthorizes the
- * caller first, so that their membership is locked before a session.
+ * A live session, locked until the transaction ends; undefined when it has ended. Reauthorizes the caller first, so
+ * that their membership is locked before a session.
  */
-export async function keepLive(tx: Tx, uuid: string | null, at: Date): Promise<{ absoluteEnd: Date } | undefined> {
+export async function keepLive(tx: Tx, uuid: string | null, at: Date): Promise<LiveSession | undefined> {
   await tx.reauthorize("keep");
-  const sql = `select coalesce(refresh_until, expires_at) as "absoluteEnd" from sessions
-    where uuid = $1 and revoked_at is null and expires_at > $2 for share`;
-  return (await tx.query<{ absoluteEnd: Date }>(sql, [uuid, at]))[0];
+  const sql = `select coalesce(refresh_until, expires_at) as "absoluteEnd", provider_org_uuid as "providerOrgUuid"
+    from sessions where uuid = $1 and revoked_at is null and expires_at > $2 for share`;
+  return (await tx.query<LiveSession>(sql, [uuid, at]))[0];
 }
 
 /** A live session another one is derived from. */
@@ -152,6 +158,8 @@ export interface SourceSession {
   expiresAt: Date;
   /** No refresh goes beyond this. */
   absoluteEnd: Date;
+  /** The organization whose identity provider opened it, or one whose token opened it; null for none. */
+  providerOrgUuid: string | null;
 }
 
 /**
@@ -162,40 +170,8 @@ export async function takeSource(tx: Tx, uuid: string | null, at: Date): Promise
   await tx.reauthorize();
   const sql = `update sessions set has_derived = true where uuid = $1 and revoked_at is null and expires_at > $2
     returning uuid, device_uuid as "deviceUuid", amr, auth_time as "authTime", expires_at as "expiresAt",
-      coalesce(refresh_until, expires_at) as "absoluteEnd"`;
+      coalesce(refresh_until, expires_at) as "absoluteEnd", provider_org_uuid as "providerOrgUuid"`;
   return (await tx.query<SourceSession>(sql, [uuid, at]))[0];
-}
-
-/** The identity that opened a session at a provider. */
-export interface SessionIdentity {
-  /** Organization of the connection. */
-  orgUuid: string;
-  /** Its person linked it themselves. */
-  byPerson: boolean;
-}
-
-/** A session and those it is derived from. */
-const LINE = `with recursive line as (
-      select uuid, source_uuid from sessions where uuid = $1
-      union select s.uuid, s.source_uuid from line join sessions s on s.uuid = line.source_uuid
-    )`;
-
-/** The identity that opened a session or one it is derived from; undefined where there is none, or its link ended. */
-export async function identityOf(tx: Tx, uuid: string): Promise<SessionIdentity | undefined> {
-  const sql = `${LINE}
-    select c.org_uuid as "orgUuid", i.by_person as "byPerson"
-    from line join oidc_sessions o on o.session_uuid = line.uuid
-      join oidc_connections c on c.uuid = o.connection_uuid
-      join oidc_identities i on i.connection_uuid = o.connection_uuid and i.subject = o.subject limit 1`;
-  return (await tx.query<SessionIdentity>(sql, [uuid]))[0];
-}
-
-/** Stores the identity that opened a session as that of another one, which has been opened by its token. */
-export function keepIdentity(tx: Tx, from: string, to: string): void {
-  const sql = `insert into oidc_sessions (session_uuid, connection_uuid, subject, sid) ${LINE}
-    select $2, o.connection_uuid, o.subject, o.sid
-    from line join oidc_sessions o on o.session_uuid = line.uuid limit 1`;
-  tx.defer(sql, [from, to]);
 }
 
 /** Ends a session; false when it was not live. */
