@@ -80,6 +80,24 @@ test("webhooks of a deleted organization receive its deletion once and nothing a
   await Promise.all([connection.close(), good.close(), bad.close()]);
 });
 
+test("the deletion of an organization is told to no disabled webhook of it, and to none of its apps", async () => {
+  const by = await founder(app);
+  const receiver = await startReceiver();
+  const draft = draftOf("is-told-nothing", "https://example.com/provision");
+  const published = await app.call("POST", "/api/marketplace/apps", { token: by.token, body: draft });
+  const hook = { url: receiver.url, events: ["*"] };
+  const disabled = await register(by, hook);
+  const body = { status: "disabled" };
+  expect((await app.call("PATCH", `/api/v2/webhooks/${disabled}`, { token: by.token, body })).status).toBe(200);
+  const ofApp = await register(by, { ...hook, scope: "app", app_id: published.body.app_id });
+  const enabled = await register(by, hook);
+  const token = await elevated(app, by.token);
+  expect((await app.call("DELETE", `/api/organizations/${by.org}`, { token })).status).toBe(204);
+  const told = async (id: string) => (await rows(id)).filter(({ type }) => type === "organization.deleted").length;
+  expect([await told(enabled), await told(disabled), await told(ofApp)]).toEqual([1, 0, 0]);
+  await receiver.close();
+});
+
 test("an app's webhook ends with its publisher, for a platform administrator too", async () => {
   const by = await founder(app);
   const published = await app.call("POST", "/api/marketplace/apps", {
