@@ -164,6 +164,8 @@ describe("the operator's settings", () => {
       status: 200,
       body: { audit_retention_days: 90 },
     });
+    await sql("update organizations set plan = 'pro' where uuid = $1", [by.org]);
+    expect(await set(operator, { ...body, audit_retention_days: 91 })).toMatchObject({ status: 422 });
     await sql("update organizations set plan = 'enterprise' where uuid = $1", [by.org]);
     const { status, body: answer } = await set(operator, body);
     expect([status, Object.keys(answer)]).toEqual([200, ["org_uuid", "audit_retention_days", "plan", "updated_at"]]);

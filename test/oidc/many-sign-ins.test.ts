@@ -77,3 +77,15 @@ it("a refused exchange leaves the cookie, and a link ends it", async () => {
   expect([outcome(linked), ended(linked.headers)]).toEqual(["204", begun.cookie.split("=")[0]]);
   expect(outcome(await link(owner.token))).toBe("401 unauthorized");
 });
+
+it("the cookie of a sign-in is Secure, and of the service's own path, where the service is served by https", async () => {
+  const below = await startRealm({ env: { SERVICE_BASE_URL: "https://id.example.com/atrium" } });
+  try {
+    const { answer } = await begin(below);
+    expect(answer.headers.get("set-cookie")).toMatch(
+      /; Path=\/atrium\/api\/auth\/oidc; Max-Age=\d+; HttpOnly; SameSite=Lax; Secure$/u,
+    );
+  } finally {
+    await below.close();
+  }
+});
