@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
-import { founder, member } from "../support/people.ts";
+import { founder, invite, member, password } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 import { appPath, must, publish, refreshed } from "./stage.ts";
 
@@ -55,4 +55,23 @@ it("a member sees the provision webhook of the apps they administer, their own w
   expect(owned(await listed(granted.appId, token))).toEqual(["provision_webhook"]);
   expect(owned(await detail(granted.slug, token))).toEqual(["provision_webhook"]);
   expect(owned(await listed(other.appId, token))).toEqual([]);
+});
+
+it("a member who is removed goes on administering the apps of another organization", async () => {
+  const other = await founder(app);
+  const [here, there] = [await publish(app, owner.token), await publish(app, other.token)];
+  const someone = await member(app, owner);
+  const { token } = await invite(app, other, someone.email);
+  must(await app.call("POST", "/api/auth/invite/accept", { body: { token, password } }));
+  const admins = ({ appId }: { appId: string }) => appPath(appId, "/admins");
+  const body = { user_uuid: someone.userUuid };
+  must(await app.call("POST", admins(here), { token: owner.token, body }));
+  must(await app.call("POST", admins(there), { token: other.token, body }));
+  must(await app.call("DELETE", `/api/users/${someone.userUuid}`, { token: owner.token }));
+  const listedBy = async (by: Somebody, of: { appId: string }) =>
+    (must(await app.call("GET", admins(of), { token: by.token })).data as { email: string }[]).map(
+      ({ email }) => email,
+    );
+  expect(await listedBy(owner, here)).toEqual([owner.email]);
+  expect(await listedBy(other, there)).toEqual([other.email, someone.email]);
 });
