@@ -7,7 +7,7 @@ import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
-import { elevated, founder } from "../support/people.ts";
+import { elevated, founder, member } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 import { signIn } from "./support.ts";
 import type { Held } from "./support.ts";
@@ -99,6 +99,20 @@ describe("a request body that arrives after the end of the session", () => {
     const [trailers] = await ended;
     client.close();
     expect(trailers["grpc-status"]).toBe("16");
+  });
+
+  it("a late body changes nothing by an API key whose maker has lost the power meanwhile", async () => {
+    const owner = await founder(app);
+    const admin = await member(app, owner, 1);
+    const path = `/api/admin/organizations/${owner.org}/api-keys`;
+    const made = await app.call("POST", path, { token: admin.token, body: { name: "late", scopes: ["admin"] } });
+    const key = made.body.api_key as string;
+    const meters = "/api/billing/metering/meters";
+    const meter = (name: string) => ({ name, event_name: name, unit: "call", aggregation: "sum" });
+    expect(await late(meters, key, meter("early"), () => Promise.resolve())).toBe("201");
+    const demote = () =>
+      second.call("PUT", `/api/users/${admin.userUuid}/role`, { token: owner.token, body: { role: "employee" } });
+    expect(await late(meters, key, meter("late"), demote)).toBe("403 forbidden");
   });
 
   it("a late body is served while the session lives", async () => {
