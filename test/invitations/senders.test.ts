@@ -54,7 +54,7 @@ describe("an open invitation", () => {
     const [event] = (await auditOf(app, owner, "user.invited")).filter(
       ({ metadata }) => metadata["withdrawn"] === true,
     );
-    expect(event?.metadata).toMatchObject({ invitations: 1 });
+    expect(event).toMatchObject({ resource_id: ann.userUuid, metadata: { invitations: 1 } });
   });
 
   it("an open invitation is refused and listed as withdrawn while its sender could not grant the role", async () => {

@@ -121,6 +121,30 @@ it("a one-time code, and a second factor asked for before the switch, are right 
   expect(await bySecondFactor(codeAt(secret, now))).toBe("200");
 });
 
+it("a link joins nobody to an organization that requires single sign-on, and is good again afterwards", async () => {
+  const { app, owner } = realm;
+  const path = `/api/organizations/${owner.org}`;
+  const email = "joins@jit.test";
+  const requires = async (sso_required: boolean): Promise<void> => {
+    const body = { sso_required, jit_domains: sso_required ? ["jit.test"] : [] };
+    const token = await elevated(app, owner.token);
+    expect(outcome(await app.call("PATCH", path, { token, body }))).toBe("200");
+  };
+  onTestFinished(() => requires(false));
+  await requires(true);
+  await app.call("POST", "/api/auth/magic-link/send", { body: { email, org_uuid: owner.org } });
+  expect((await mailsTo(app, email)).at(-1)?.text).toContain("also joins");
+  const token = await tokenTo(app, email);
+  const verify = () => app.call("POST", "/api/auth/magic-link/verify", { body: { token } });
+  expect(outcome(await verify())).toBe("403 sso_required");
+  const members = async () => (await app.call("GET", `/api/users?email=${email}`, { token: owner.token })).body.data;
+  expect(await members()).toEqual([]);
+  const off = { token: await elevated(app, owner.token), body: { sso_required: false } };
+  expect(outcome(await app.call("PATCH", path, off))).toBe("200");
+  expect(decodeJwt((await verify()).body.access_token as string)["org"]).toBe(owner.org);
+  expect(await members()).toMatchObject([{ role: "employee", status: "active" }]);
+});
+
 describe("single sign-on at another organization", () => {
   const switchTo = (token: string, org_uuid: string) =>
     realm.app.call("POST", "/api/auth/switch", { token, body: { org_uuid } });
