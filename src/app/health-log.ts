@@ -61,8 +61,8 @@ export function createHealthLog({ database, temporal, clock, log }: HealthLogPar
     ]);
     if (isStopped) return;
     const isBehind = state === "ok" && migrations !== "ok";
-    note("The database", isBehind ? `not migrated: ${migrations}` : state, reason === undefined ? {} : { reason });
-    note("Temporal", workflows);
+    note("The database", isBehind ? `not migrated: ${migrations}` : state, detailsOf({ reason }));
+    note("Temporal", workflows.state, detailsOf(workflows));
     if (ahead !== undefined) noteClock(ahead);
     timer = setTimeout(() => void look(), INTERVAL_MS).unref();
   }
@@ -75,3 +75,5 @@ export function createHealthLog({ database, temporal, clock, log }: HealthLogPar
     },
   };
 }
+
+const detailsOf = ({ reason }: { reason?: string | undefined }): object => (reason === undefined ? {} : { reason });

@@ -126,7 +126,7 @@ function storeGauges({ metrics, database, clock, outbox, temporal }: Observed): 
     async () => Object.fromEntries((await counts()).map((one) => [one.topic, one.failingMs / 1_000])),
   );
   metrics.gauge("atrium_temporal_up", "1 while Temporal responds and has the namespace.", async () =>
-    Number((await temporal.health()) === "ok"),
+    Number((await temporal.health()).state === "ok"),
   );
 }
 

@@ -36,7 +36,7 @@ export function createReadiness({
 }: ReadinessParts): () => Promise<ReadinessReport> {
   let last: { at: number; report: Promise<ReadinessReport> } | undefined;
   async function ask(): Promise<ReadinessReport> {
-    const [{ database: db, migrations }, workflows, vault] = await Promise.all([
+    const [{ database: db, migrations }, { state: workflows }, vault] = await Promise.all([
       database.ready(),
       temporal.health(),
       domains.vault.seal.health(),

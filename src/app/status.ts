@@ -34,6 +34,8 @@ function oneLine(error: string | null): string {
   return (error ?? "").split("\n", 1)[0]?.slice(0, 200) ?? "";
 }
 
+const withReason = (state: string, reason: string | undefined): string =>
+  reason === undefined ? state : `${state}: ${reason}`;
 const line = (name: string, text: string): string => `${name.padEnd(12)} ${text}`;
 
 async function work(database: OpenDatabase): Promise<Status> {
@@ -90,13 +92,13 @@ export async function readStatus(
   try {
     const [ready, workflows] = await Promise.all([database.ready(), temporal.health()]);
     const reachable = [
-      line("database", ready.reason === undefined ? ready.database : `${ready.database}: ${ready.reason}`),
+      line("database", withReason(ready.database, ready.reason)),
       line("migrations", ready.migrations),
-      line("temporal", workflows),
+      line("temporal", withReason(workflows.state, workflows.reason)),
     ];
     if (ready.database !== "ok" || ready.migrations !== "ok") return { lines: reachable, healthy: false };
     const { lines, healthy } = await work(database);
-    return { lines: [...reachable, ...lines], healthy: healthy && workflows === "ok" };
+    return { lines: [...reachable, ...lines], healthy: healthy && workflows.state === "ok" };
   } finally {
     await Promise.all([database.close(), temporal.close()]);
   }

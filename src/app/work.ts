@@ -100,7 +100,13 @@ export function composeWork(parts: WorkParts): Work {
 function composeWorker({ clock, log, target, contributions }: WorkParts): TemporalWorker {
   const { address, namespace, apiKey } = target;
   return createTemporalWorker({
-    connection: { address, tls: tlsOptions(target), ...(apiKey !== undefined && { apiKey }) },
+    connection: {
+      address,
+      tls: tlsOptions(target),
+      ...(apiKey !== undefined && { apiKey }),
+      // The SDK sends it with all calls but its first one, which proxies have to route too.
+      metadata: { "temporal-namespace": namespace },
+    },
     namespace,
     taskQueue: TASK_QUEUE,
     activities: merged(contributions.map(({ activities }) => activities)),

@@ -130,16 +130,19 @@ export function createTemporalWorker(options: TemporalWorkerOptions): TemporalWo
     }
   }
 
-  /** Records why the worker cannot work; a reason that persists is logged once. */
+  /**
+   * Records why the worker cannot work; a reason that persists is logged once. That of a lost server counts as one,
+   * although each attempt may fail in another way.
+   */
   function recordFailure(error: unknown): void {
-    const reason = error instanceof Error ? (error.message.split("\n")[0] ?? "failed") : "failed";
     // The text of a transport error is the SDK's view of its memory; the health of Temporal says it in words.
     const isAway = error instanceof TransportError;
+    const reason = error instanceof Error ? (error.message.split("\n")[0] ?? "failed") : "failed";
     health = isAway ? NOT_CONNECTED : reason;
     failures.count++;
     failures.lastAt = options.clock.now();
-    if (reason === loggedReason) return;
-    loggedReason = reason;
+    if (health === loggedReason) return;
+    loggedReason = health;
     log.warn({ err: isAway ? withoutStack(error) : error }, "The Temporal worker cannot work and retries");
   }
 

@@ -165,13 +165,16 @@ test("Temporal keeps its workflows across a kill and a restart", async () => {
   expect(await client.startWorkflow(workflow)).toBe("runs");
 
   process.kill(first.pid() ?? 0, "SIGKILL");
-  await expect.poll(() => client.health()).not.toBe("ok");
-  await expect.poll(() => client.health()).toBe("ok");
+  await expect.poll(async () => (await client.health()).state).not.toBe("ok");
+  await expect.poll(async () => (await client.health()).state).toBe("ok");
   expect(await client.startWorkflow(workflow)).toBe("runs");
 
   await first.stop();
   expect(processesOn(folder.path)).toEqual([]);
-  expect(await client.health()).toMatch(/^not reachable/);
+  expect(await client.health()).toMatchObject({
+    state: "not reachable",
+    reason: expect.stringContaining("ECONNREFUSED"),
+  });
   await expect(client.startWorkflow({ ...workflow, workflowId: "install/3" })).rejects.toMatchObject({
     name: "TemporalFailure",
     retryable: true,
@@ -179,7 +182,7 @@ test("Temporal keeps its workflows across a kill and a restart", async () => {
 
   const second = await startTemporal(options);
   expect(second.address).toBe(first.address);
-  await expect.poll(() => client.health()).toBe("ok");
+  await expect.poll(async () => (await client.health()).state).toBe("ok");
   expect(await client.startWorkflow(workflow)).toBe("runs");
   await client.close();
   await second.stop();

@@ -13,7 +13,7 @@ test.each([0, 60, 150, 250])(
     const health = client.health();
     await sleep(ms);
     await client.close();
-    expect(await health).toMatch(/^not (reachable|usable)/);
+    expect((await health).state).toMatch(/^not (reachable|usable)/);
   },
 );
 

@@ -101,7 +101,7 @@ export async function startTemporal({
     // The client's libraries load slowly, so they load while the server starts.
     const { checkNamespace } = await import("../../platform/temporal/health.ts");
     const until = Date.now() + READY_MS;
-    while ((await checkNamespace({ address, namespace }, 1000)) !== "ok") {
+    while ((await checkNamespace({ address, namespace }, 1000)).state !== "ok") {
       const end = server.ended();
       if (end !== undefined)
         throw new StartError(

@@ -4,6 +4,7 @@ import { lazyConnection } from "./connection.ts";
 import type { TemporalTarget } from "./connection.ts";
 import { temporalFailure } from "./failure.ts";
 import { namespaceHealth } from "./health.ts";
+import type { TemporalHealth } from "./health.ts";
 import { clientTrace } from "./trace.ts";
 
 /** A workflow to start. Its id is derived from the business id, so that starting is idempotent. */
@@ -34,8 +35,8 @@ export interface TemporalClient {
   signalWithStart(start: StartWorkflow, signal: string, args?: unknown[]): Promise<void>;
   /** Makes a schedule, or brings the one with that id to this form; one that was paused stays paused. */
   putSchedule(schedule: DailyWorkflow & { taskQueue: string }): Promise<void>;
-  /** Returns `ok` or a description of the problem, within 2 s. */
-  health(): Promise<string>;
+  /** How the server is; resolves within 2 s, never rejects. */
+  health(): Promise<TemporalHealth>;
   close(): Promise<void>;
 }
 
