@@ -10,6 +10,7 @@ import { assertPortFree } from "./app/dev/ports.ts";
 import { StartError } from "./platform/start-error.ts";
 import { createLog } from "./platform/log.ts";
 import type { Log } from "./platform/log.ts";
+import { openOutput, STANDARD_ERROR, STANDARD_OUTPUT } from "./platform/log-output.ts";
 import { systemRandom } from "./platform/random.ts";
 import type { FakePayments } from "./launch/fake-payments.ts";
 import { version } from "./app/version.ts";
@@ -69,7 +70,7 @@ async function main(): Promise<void> {
     return;
   }
   const say = config.development
-    ? (line: string) => void process.stdout.write(`${line}\n`)
+    ? (line: string) => openOutput(STANDARD_OUTPUT).write(`${line}\n`)
     : (line: string) => log.info(line);
   if (command.run === "status") {
     process.exitCode = await printStatus(config, log, (text) => process.stdout.write(text));
@@ -267,12 +268,12 @@ function isPrintedHere(error: unknown, stop: StopRequest): boolean {
 function openLog(config: Config): Log {
   if (!config.development) return createLog({ level: config.logLevel });
   const level = process.env["SERVICE_LOG_LEVEL"] === undefined ? "warn" : config.logLevel;
-  return createLog({ level, destination: process.stderr });
+  return createLog({ level, destination: openOutput(STANDARD_ERROR) });
 }
 
 /** Prints one line for an error that the operator can fix, else the stack. */
 function printError(error: unknown): void {
-  process.stderr.write(`atrium: ${reasonOf(error)}\n`);
+  openOutput(STANDARD_ERROR).write(`atrium: ${reasonOf(error)}\n`);
 }
 
 function reasonOf(error: unknown): string {

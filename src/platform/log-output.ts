@@ -1,7 +1,9 @@
 import { write, writeSync } from "node:fs";
 import type { DestinationStream } from "pino";
 
-const STANDARD_OUTPUT = 1;
+/** Descriptors of the outputs of a process. */
+export const STANDARD_OUTPUT = 1;
+export const STANDARD_ERROR = 2;
 /** Maximum length of the lines that wait for a reader; further ones are dropped. */
 const MAX_WAITING = 16 * 1_048_576;
 /** Wait before a full pipe is tried again, milliseconds. */
@@ -12,11 +14,23 @@ const LAST_LINES_MS = 1_000;
 /** Whether the pipe takes nothing at present, because its reader is slow. */
 const isFull = (error: unknown): boolean => ["EAGAIN", "EBUSY"].includes((error as NodeJS.ErrnoException).code ?? "");
 
+/** An output that takes whole lines. */
+export type Output = Pick<DestinationStream, "write">;
+
+const opened = new Map<number, Output>();
+
 /**
- * Opens standard output for lines that are written in the background, in their order. Unlike pino's own stream it never
- * keeps the process from ending: neither for a reader that is gone, nor for one that has stopped reading.
+ * Returns an output for lines that are written in the background, in their order. Unlike `process.stdout` and pino's
+ * own stream it never holds up the process or keeps it from ending: neither for a reader that is gone, nor for one that
+ * has stopped reading.
  */
-export function openStandardOutput(): DestinationStream {
+export function openOutput(descriptor: typeof STANDARD_OUTPUT | typeof STANDARD_ERROR): Output {
+  const output = opened.get(descriptor) ?? createOutput(descriptor);
+  opened.set(descriptor, output);
+  return output;
+}
+
+function createOutput(descriptor: number): Output {
   let waiting: string[] = [];
   let waitingLength = 0;
   let chunk = Buffer.alloc(0);
@@ -42,7 +56,7 @@ export function openStandardOutput(): DestinationStream {
       return;
     }
     state = "writing";
-    write(STANDARD_OUTPUT, chunk, (error, written) => {
+    write(descriptor, chunk, (error, written) => {
       if (error === null) {
         chunk = chunk.subarray(written);
         writeNext();
@@ -59,7 +73,7 @@ export function openStandardOutput(): DestinationStream {
     const until = performance.now() + LAST_LINES_MS;
     while (state !== "gone" && takeChunk() && performance.now() < until) {
       try {
-        chunk = chunk.subarray(writeSync(STANDARD_OUTPUT, chunk));
+        chunk = chunk.subarray(writeSync(descriptor, chunk));
       } catch (error) {
         fail(error);
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);

@@ -1,6 +1,7 @@
 import { pino } from "pino";
-import type { DestinationStream, Logger } from "pino";
-import { openStandardOutput } from "./log-output.ts";
+import type { Logger } from "pino";
+import { openOutput, STANDARD_OUTPUT } from "./log-output.ts";
+import type { Output } from "./log-output.ts";
 
 /** A structured logger; `log.info({requestId}, "text")`. */
 export type Log = Logger;
@@ -36,7 +37,7 @@ const paths = SECRET_FIELDS.flatMap((field) =>
  * Creates a logger that writes JSON lines to standard output or `destination`. Values of members with secret names are
  * redacted down to four levels; `code` is redacted at the top only, because it names the error inside errors.
  */
-export function createLog(options: { level: LogLevel; destination?: DestinationStream }): Log {
+export function createLog(options: { level: LogLevel; destination?: Output }): Log {
   const settings = {
     level: options.level,
     base: { pid: process.pid },
@@ -45,7 +46,7 @@ export function createLog(options: { level: LogLevel; destination?: DestinationS
     redact: { paths: paths.filter((path) => !/\*\.code$/.test(path)), censor: "[redacted]" },
     serializers: { err: (error: unknown) => describeError(error) },
   };
-  return pino(settings, options.destination ?? openStandardOutput());
+  return pino(settings, options.destination ?? openOutput(STANDARD_OUTPUT));
 }
 
 /** Maximum depth of logged causes. */

@@ -1,8 +1,10 @@
 import { fork } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
+import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import { errors } from "../errors.ts";
 import type { ServiceError } from "../errors.ts";
+import { openOutput, STANDARD_ERROR } from "../log-output.ts";
 import { createFairQueue } from "./fair-queue.ts";
 
 /** What the service sends to a helper process. */
@@ -77,9 +79,12 @@ export function createHelperPool<Job, Result>(options: HelperPoolOptions): Helpe
       // Without the secrets in the environment, and without the flags of a debugger or test runner.
       env: { UV_THREADPOOL_SIZE: String(concurrency) },
       execArgv: [],
-      stdio: ["ignore", "ignore", "inherit", "ipc"],
+      // A child that inherits an output makes writes of this process to it wait for the reader.
+      stdio: ["ignore", "ignore", "pipe", "ipc"],
       serialization: "json",
     });
+    const errorOutput = started.stderr as Socket | null;
+    errorOutput?.on("data", (text: Buffer) => openOutput(STANDARD_ERROR).write(text.toString())).unref();
     started.on("message", (reply: HelperReply<Result>) => settle(reply));
     started.once("error", (cause) => lost(started, cause));
     started.once("exit", () => lost(started, new Error(`the ${name} ended`)));
