@@ -81,6 +81,7 @@ export function startServers(config: Config, context: ServerContext): Servers {
       log: say,
       onFatal,
       onSpawn: spawnedTemporal.resolve,
+      signal,
     });
     own.temporal = temporal;
     say(`Temporal is running on ${temporal.address}`);

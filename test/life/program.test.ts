@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, renameSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { postgresPid, processesOn, runProgram, testFolder } from "../support/program.ts";
@@ -175,6 +175,16 @@ test("a signal while the cluster is created ends that, and stops the program cle
   await expect.poll(() => existsSync(join(folder.path, "postgres.new")), { interval: 5 }).toBe(true);
   await stop(run, "SIGINT");
   expect(readdirSync(folder.path).filter((name) => /^postgres(?:\.new|\..*pw)?$/u.test(name))).toEqual([]);
+});
+
+test("a signal while Temporal has begun and does not respond yet ends the start, and leaves no process", async () => {
+  const run = start();
+  const find = () => processesOn(folder.path).find(({ args }) => basename(args[0] ?? "") === "temporal");
+  let server: ReturnType<typeof find>;
+  await expect.poll(() => (server = find()), { interval: 1 }).toBeDefined();
+  if (server !== undefined) process.kill(server.pid, "SIGSTOP");
+  await stop(run);
+  expect(run.output()).toContain("Stopped");
 });
 
 test("a repeated signal within a second changes nothing, and a later one exits at once", async () => {

@@ -25,7 +25,7 @@ export interface PostgresOptions {
   onFatal(error: StartError): void;
   /** Called when the server's process exists: from then on, work that blocks this process does not delay it. */
   onSpawn?: () => void;
-  /** Aborts the creation of the cluster. */
+  /** Aborts the start, whether the cluster is being created or the server is not ready yet. */
   signal?: AbortSignal | undefined;
   /** Additional server settings: `{ fsync: "off" }` for tests. */
   settings?: Readonly<Record<string, string>>;
@@ -83,6 +83,8 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
     }),
   ]);
 
+  // Of the first start alone: a server that ends while requests are drained is restarted.
+  let abort = signal;
   async function start(): Promise<ServerProcess> {
     await stopLeftovers(data);
     const server = await startServer({
@@ -97,6 +99,8 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
     options.onSpawn?.();
     const until = Date.now() + READY_MS;
     while (!isReady(data, server.pid)) {
+      if (abort?.aborted === true) await server.stop();
+      abort?.throwIfAborted();
       const end = server.ended();
       if (end !== undefined)
         throw new StartError(`PostgreSQL did not start (${end}): ${server.lastErrors()}; its log is ${logFile}`);
@@ -110,6 +114,7 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
   }
 
   const supervised = await supervise({ name: "PostgreSQL", start, log: options.log, onFatal: options.onFatal });
+  abort = undefined;
   const url = (database: string) => embeddedUrl(port, password, database);
   try {
     await createDatabase(url("postgres"));

@@ -23,6 +23,8 @@ export interface TemporalOptions {
   onFatal(error: StartError): void;
   /** Called when the server's process exists: from then on, work that blocks this process does not delay it. */
   onSpawn?: () => void;
+  /** Aborts the start while the server is not ready yet. */
+  signal?: AbortSignal | undefined;
 }
 
 /** A running embedded Temporal server. */
@@ -61,6 +63,7 @@ export async function startTemporal({
   log,
   onFatal,
   onSpawn,
+  signal,
 }: TemporalOptions): Promise<EmbeddedTemporal> {
   const database = join(folder, "temporal.db");
   const logFile = join(folder, "temporal.log");
@@ -84,6 +87,8 @@ export async function startTemporal({
     "error",
   ];
 
+  // Of the first start alone: a server that ends while requests are drained is restarted.
+  let abort = signal;
   async function start(): Promise<ServerProcess> {
     await stopLeftovers(database);
     // A minimal environment: no TEMPORAL_ variable and no file in the user's home changes its settings.
@@ -102,6 +107,8 @@ export async function startTemporal({
     const { checkNamespace } = await import("../../platform/temporal/health.ts");
     const until = Date.now() + READY_MS;
     while ((await checkNamespace({ address, namespace }, 1000)).state !== "ok") {
+      if (abort?.aborted === true) await server.stop();
+      abort?.throwIfAborted();
       const end = server.ended();
       if (end !== undefined)
         throw new StartError(
@@ -119,6 +126,7 @@ export async function startTemporal({
   }
 
   const supervised = await supervise({ name: "The Temporal development server", start, log, onFatal });
+  abort = undefined;
   return { ...supervised, address, namespace };
 }
 
