@@ -74,6 +74,7 @@ import { lowerCaseOfLists } from "./0112-lower-case.ts";
 import { wrongCodes } from "./0096-wrong-codes.ts";
 import { signInAddresses } from "./0097-sign-in-addresses.ts";
 import { ordersOfLongLists } from "./0098-orders-of-long-lists.ts";
+import { webhookTallies } from "./0121-webhook-tallies.ts";
 import { directoryMoves } from "./0120-directory-moves.ts";
 import { openCheckouts } from "./0119-open-checkouts.ts";
 import { olderInstances } from "./0113-older-instances.ts";
@@ -159,4 +160,5 @@ export const migrations: readonly MigrationObject[] = [
   lowerCaseOfLists,
   signInAddresses,
   ordersOfLongLists,
+  webhookTallies,
 ];

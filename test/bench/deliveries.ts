@@ -34,6 +34,7 @@ export async function seedDeliveries(service: Service, count: number, log: (line
     if (count > BATCH)
       log(`  ${Math.min(count, from + BATCH).toLocaleString("en")} of ${count.toLocaleString("en")} deliveries`);
   }
+  await runSql(service.databaseUrl, "select tally_webhook($1)", [webhookId]);
   await runSql(service.databaseUrl, "vacuum (analyze) webhook_deliveries, webhook_events");
   return webhookId;
 }

@@ -1,14 +1,5 @@
 import { ago, email, few, hardly, mostly, oneOf, someOrganization, uuid } from "./seeded-values.ts";
-
-/** How a table is seeded: names with `$` are ids of the large organization. */
-interface SeededTable {
-  /** Which of its rows is copied, as a condition. */
-  like: string;
-  /** Makes that row, where the service makes none without a worker. */
-  model?: string;
-  /** What differs from row to row, as SQL over the row `t` that is copied and its number `n`. Others are as in `t`. */
-  differ: Readonly<Record<string, string>>;
-}
+import type { SeededTable } from "./seeded-values.ts";
 
 /** Every table that a list reads and that grows. */
 export const tables: Readonly<Record<string, SeededTable>> = {
@@ -135,6 +126,11 @@ export const tables: Readonly<Record<string, SeededTable>> = {
       status: oneOf("delivered", "failed", "pending"),
       created_at: ago,
     },
+  },
+  webhook_tallies: {
+    like: "true",
+    model: "insert into webhook_tallies values ($webhook, date_trunc('hour', now()), 1, 0)",
+    differ: { webhook_id: uuid },
   },
   install_calls: {
     like: "true",

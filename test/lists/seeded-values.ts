@@ -1,3 +1,13 @@
+/** How a table is seeded: names with `$` are ids of the large organization. */
+export interface SeededTable {
+  /** Which of its rows is copied, as a condition. */
+  like: string;
+  /** Makes that row, where the service makes none without a worker. */
+  model?: string;
+  /** What differs from row to row, as SQL over the row `t` that is copied and its number `n`. Others are as in `t`. */
+  differ: Readonly<Record<string, string>>;
+}
+
 // SQL over the row `t` that is copied and its number `n`.
 
 export const uuid = "gen_random_uuid()";

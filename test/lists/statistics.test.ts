@@ -152,6 +152,7 @@ describe("statistics of a webhook", () => {
        from events`,
       [id, iso(NOW)],
     );
+    await runSql(app.databaseUrl, "select tally_webhook($1)", [id]);
     const { body: stats } = await get(`/api/v2/webhooks/${id}/stats?bucket=hour&from=${iso(NOW - 5 * HOUR)}`, token);
     expect(stats.data.map(({ start: _, ...item }: Record<string, unknown>) => item)).toEqual([
       { delivered: 0, failed: 1, p50_ms: 105, p95_ms: 105 },

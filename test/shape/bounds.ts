@@ -135,6 +135,7 @@ export const bounds: Readonly<Record<string, Bound>> = {
   webhook_watches: { purgedBy: "webhookEvents", after: "10 minutes from their end" },
   webhook_changes: { purgedBy: "webhookEvents", after: "10 minutes" },
   webhook_deliveries: { purgedBy: "webhookEvents", after: "30 days" },
+  webhook_tallies: { purgedBy: "webhookEvents", after: "30 days" },
 
   // The audit log.
   audit_events: { purgedBy: "auditEvents", after: "the organization's retention, 90 to 365 days" },

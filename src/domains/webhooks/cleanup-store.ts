@@ -62,8 +62,11 @@ async function deleteBatch(database: Statements, webhookId: string): Promise<boo
 /** Ends the cleanup of a webhook, unless another delivery came meanwhile. */
 async function finish(database: Statements, { webhookId, clearing }: Clearing): Promise<void> {
   if (clearing === "delete") {
-    const sql = `delete from webhooks
-      where webhook_id = $1 and not exists (select from webhook_deliveries where webhook_id = $1)`;
+    const sql = `with deleted as (
+        delete from webhooks
+        where webhook_id = $1 and not exists (select from webhook_deliveries where webhook_id = $1)
+        returning webhook_id)
+      delete from webhook_tallies t using deleted where t.webhook_id = deleted.webhook_id`;
     await database.prepared("webhooks-cleared-deleted", sql, [webhookId]);
     return;
   }
@@ -98,6 +101,15 @@ export async function purgeEvents(database: Statements, before: Date): Promise<n
     [before],
   );
   return events.length;
+}
+
+/** Deletes a batch of tallies of hours before that of a time; returns how many. */
+export async function purgeTallies(database: Statements, before: Date): Promise<number> {
+  const sql = `delete from webhook_tallies t using (
+      select webhook_id, hour from webhook_tallies where hour < date_trunc('hour', $1::timestamptz, 'UTC')
+      limit ${BATCH}) old
+    where t.webhook_id = old.webhook_id and t.hour = old.hour returning 1 as one`;
+  return (await database.prepared("webhooks-purge-tallies", sql, [before])).length;
 }
 
 /** Marks a batch of webhooks that ended before `before` for deletion; returns how many. */

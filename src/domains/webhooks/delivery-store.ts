@@ -53,14 +53,14 @@ export interface Part {
 }
 
 /** Deliveries of the webhook $1 by status. */
-export const PARTS: Readonly<Record<DeliveryRow["status"], readonly Part[]>> = {
+export const PARTS = {
   pending: [{ from: "webhooks w", where: open }],
   delivered: [{ from: "webhooks w", where: settled("delivered") }],
   failed: [
     { from: "webhooks w", where: settled("failed") },
     { from: `webhooks w, ${earlier}`, where: over },
   ],
-};
+} as const satisfies Readonly<Record<DeliveryRow["status"], readonly Part[]>>;
 
 /** SQL of the first rows of a part in an order; at most `limit` of each generation. */
 export const firstOf = ({ from, where }: Part, limit: string, order = newestFirst): string => `select d.*

@@ -5,7 +5,7 @@ import { endWebhooksOf, wakeRetries } from "../event-catalogue/index.ts";
 import { createRetryActivities } from "./activities.ts";
 import { createAttempt } from "./attempt.ts";
 import { createCleanup } from "./cleanup.ts";
-import { purgeEnded, purgeEvents } from "./cleanup-store.ts";
+import { purgeEnded, purgeEvents, purgeTallies } from "./cleanup-store.ts";
 import { createDeliveries } from "./deliveries.ts";
 import type { WebhookDeps } from "./deps.ts";
 import { createFirstAttempts } from "./first-attempts.ts";
@@ -28,12 +28,16 @@ export function createWebhooks(deps: WebhookDeps) {
   const firstAttempts: FirstAttempts = createFirstAttempts(background, attempt);
   const pollers: readonly Poller[] = [firstAttempts, createCleanup(background)];
 
-  /** Deletes a batch of events and deliveries older than 30 days, marks webhooks that ended as long ago, and deletes
-   * noted changes. */
+  /**
+   * Deletes a batch of events, deliveries and tallies older than 30 days, marks webhooks that ended as long ago, and
+   * deletes noted changes.
+   */
   async function tidy(): Promise<number> {
     const before = dateOf(deps.clock, -RETENTION_MS);
     const changes = await purgeChanges(background.database, CHANGES);
-    return changes + (await purgeEvents(background.database, before)) + (await purgeEnded(background.database, before));
+    const tallies = await purgeTallies(background.database, before);
+    const events = await purgeEvents(background.database, before);
+    return changes + tallies + events + (await purgeEnded(background.database, before));
   }
 
   return {

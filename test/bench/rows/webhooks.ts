@@ -103,6 +103,8 @@ async function longestChange(environment: Environment): Promise<number> {
   await call("GET", `${webhook}/deliveries/${failed}`, 200);
   await call("GET", `${webhook}/stats`, 200);
   await call("GET", `${webhook}/stats?bucket=hour`, 200);
+  const month = new Date(Date.now() - 743 * 3_600_000).toISOString();
+  await call("GET", `${webhook}/stats?bucket=hour&from=${month}`, 200);
   await call("POST", `${webhook}/test`, 202, {});
   await call("POST", `${webhook}/deliveries/${failed}/redeliver`, 202, {});
   await call("POST", `/webhooks/${webhookId}/rotate-secret`, 200, {});

@@ -731,7 +731,8 @@ export type WebhookStatsItem = Message<"atrium.webhooks.v1.WebhookStatsItem"> & 
 
   /**
    * Median duration of the attempts, of at most the newest 200 deliveries of
-   * each status, in milliseconds; null where nothing was tried.
+   * each status, fewer in a range of over 16 buckets, in milliseconds; null
+   * where nothing was tried.
    *
    * @generated from field: optional uint32 p50_ms = 4;
    */

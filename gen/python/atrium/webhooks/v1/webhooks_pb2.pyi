@@ -724,7 +724,8 @@ class WebhookStatsItem(_message.Message):
     """Deliveries that failed for good."""
     p50_ms: _builtins.int
     """Median duration of the attempts, of at most the newest 200 deliveries of
-    each status, in milliseconds; null where nothing was tried.
+    each status, fewer in a range of over 16 buckets, in milliseconds; null
+    where nothing was tried.
     """
     p95_ms: _builtins.int
     """95th percentile of the same; null where nothing was tried."""
