@@ -223,7 +223,7 @@ describe("a session by an identity that the provider has linked", () => {
     const boss = await founder(app);
     const { body } = await connect(app, boss, provider.discoveryUrl);
     const theirs = { ...realm, connection: body.connection_uuid as string };
-    const provided = (await signIn(theirs, subject("orphan"))).body.access_token as string;
+    const provided = (await signIn(theirs, subject(`orphan-${randomUUID()}`))).body.access_token as string;
     const way = (await post("/api/organizations", { name: randomUUID() }, provided)).body.access_token as string;
     const token = await elevated(app, boss.token);
     expect(outcome(await app.call("DELETE", `/api/organizations/${boss.org}`, { token }))).toBe("204");
@@ -232,13 +232,14 @@ describe("a session by an identity that the provider has linked", () => {
 
   it("it leaves nothing behind where it has passed a second factor either", async () => {
     const { app, owner } = realm;
-    const { email } = await memberOfTwo("careful");
+    const sub = `careful-${randomUUID()}`;
+    const { email } = await memberOfTwo(sub);
     const bearer = await byMail(email);
     const { id, secret } = (await post("/api/v1/me/mfa/factors", { factor_type: "totp" }, bearer)).body.data;
     const code = () => codeAt(secret as string, app.clock.now());
     expect((await post(`/api/v1/me/mfa/factors/${id}/verify`, { code: code() }, bearer)).status).toBe(200);
     app.clock.advance(30_000);
-    const { mfa_token } = (await signIn(realm, subject("careful"))).body;
+    const { mfa_token } = (await signIn(realm, subject(sub))).body;
     const provided = await post("/api/auth/mfa/totp/challenge", { mfa_token, code: code() });
     const way = await post("/api/organizations", { name: randomUUID() }, provided.body.access_token as string);
     expect(way.status).toBe(201);
@@ -248,24 +249,43 @@ describe("a session by an identity that the provider has linked", () => {
     expect(outcome(seen)).toBe("401 unauthorized");
   });
 
+  it("it leaves nothing behind where it has joined another organization past a second factor either", async () => {
+    const { app, owner } = realm;
+    const sub = `joiner-${randomUUID()}`;
+    const [enrolled, provided] = [await byProvider(sub), await byProvider(sub)];
+    const { id, secret } = (await post("/api/v1/me/mfa/factors", { factor_type: "totp" }, enrolled)).body.data;
+    const code = () => codeAt(secret as string, app.clock.now());
+    expect((await post(`/api/v1/me/mfa/factors/${id}/verify`, { code: code() }, enrolled)).status).toBe(200);
+    const { token } = await invite(app, await founder(app), `${sub}@corp.test`);
+    const { mfa_token } = (await post("/api/auth/invite/accept", { token }, provided)).body.data;
+    app.clock.advance(30_000);
+    const joined = await post("/api/auth/mfa/totp/challenge", { mfa_token, code: code() });
+    expect(joined.status).toBe(200);
+    const path = `/api/users/${String(decodeJwt(provided).sub)}`;
+    expect(outcome(await app.call("DELETE", path, { token: owner.token }))).toBe("204");
+    const seen = await app.call("GET", "/api/auth/me", { token: joined.body.access_token as string });
+    expect(outcome(seen)).toBe("401 unauthorized");
+  });
+
   it("it links no identity of an organization that was founded with it once its own link is gone", async () => {
     const { app, provider } = realm;
     const boss = await founder(app);
     const made = await connect(app, boss, provider.discoveryUrl);
     const theirs: Realm = { ...realm, owner: boss, connection: made.body.connection_uuid as string };
-    await signIn(theirs, subject("stayer"));
-    await byMail("stayer@corp.test");
-    const provided = (await signIn(theirs, subject("stayer"))).body.access_token as string;
-    const { access_token: token, org_uuid: org } = (await post("/api/organizations", { name: "Stays" }, provided)).body;
+    const sub = `stayer-${randomUUID()}`;
+    await signIn(theirs, subject(sub));
+    await byMail(`${sub}@corp.test`);
+    const provided = (await signIn(theirs, subject(sub))).body.access_token as string;
+    const founded = await post("/api/organizations", { name: randomUUID() }, provided);
+    const { access_token: token, org_uuid: org } = founded.body;
     const { body } = await connect(app, { ...boss, org, token }, provider.discoveryUrl);
     const connections = `/api/admin/organizations/${boss.org}/oidc-connections`;
     expect((await app.call("DELETE", `${connections}/${theirs.connection}`, { token: boss.token })).status).toBe(204);
-    const { cookie, answer } = await callbackOf({ ...realm, connection: body.connection_uuid }, subject("stayer"));
+    const { cookie, answer } = await callbackOf({ ...realm, connection: body.connection_uuid }, subject(sub));
     const redemption = { session_token: sessionTokenOf(answer) };
     const linked = await post("/api/auth/oidc/link", redemption, token, { cookie });
     expect(outcome(linked)).toBe("403 link_required");
-    expect(outcome(await post("/api/auth/oidc/link", redemption, await byMail("stayer@corp.test"), { cookie }))).toBe(
-      "204",
-    );
+    const own = await byMail(`${sub}@corp.test`);
+    expect(outcome(await post("/api/auth/oidc/link", redemption, own, { cookie }))).toBe("204");
   });
 });

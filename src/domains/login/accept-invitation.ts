@@ -116,7 +116,7 @@ export function createAcceptInvitation(deps: LoginDeps) {
     if (await people.memberships.hasMember(tx, invitation.orgUuid, invitation.emailKey))
       throw invitationErrors.memberAlready();
     const inherited = sessionId === null ? {} : await sessions.own.demandLive(tx, { sessionId });
-    const next = { name: ACCEPT_INVITATION, payload: { invitation_id: invitation.uuid } };
+    const next = { name: ACCEPT_INVITATION, payload: { invitation_id: invitation.uuid, session_id: sessionId } };
     const proven = sessionId !== null && (await sessions.proofs.last(tx, sessionId)).secondFactor !== null;
     const needed = proven ? undefined : await mfa.requestSecondFactor(tx, { standing, amr: proof.amr, info, next });
     return needed ?? open(tx, invitation, person.uuid, { ...proof, ...inherited }, info);
@@ -222,6 +222,15 @@ export function createAcceptInvitation(deps: LoginDeps) {
       info: RequestInfo,
     ): Promise<string> {
       return (await join(tx, String(payload["invitation_id"]), userUuid, info)).invitation.orgUuid;
+    },
+
+    /**
+     * What the session inherits from the one whose token accepted the invitation.
+     * @throws {unauthorized} when that has ended
+     */
+    async inheritedAfterSecondFactor(tx: Tx, payload: Readonly<Record<string, unknown>>): Promise<Inherited> {
+      const sessionId = payload["session_id"];
+      return typeof sessionId === "string" ? sessions.own.demandLive(tx, { sessionId }) : {};
     },
   };
 }

@@ -47,7 +47,10 @@ export function createLogin(deps: LoginDeps) {
     acceptInvitation: acceptInvitation.accept,
     /** Completes a sign-in by a second factor. */
     completeSignIn: createSecondFactorLogin(deps, {
-      [ACCEPT_INVITATION]: { resume: acceptInvitation.acceptAfterSecondFactor },
+      [ACCEPT_INVITATION]: {
+        resume: acceptInvitation.acceptAfterSecondFactor,
+        inherited: acceptInvitation.inheritedAfterSecondFactor,
+      },
       [JOIN_BY_MAIL]: { resume: mailSignIn.joinAfterSecondFactor },
       [ENTER_BY_OIDC]: deps.oidc.secondFactor,
     }),

@@ -7,7 +7,7 @@ import type { Standing } from "../access/index.ts";
 import { EVENTS, withoutActor } from "../event-catalogue/index.ts";
 import { mfaErrors } from "../mfa/index.ts";
 import type { SecondStep, VerifiedSignIn } from "../mfa/index.ts";
-import type { OpenedPair } from "../sessions/index.ts";
+import type { Inherited, OpenedPair } from "../sessions/index.ts";
 import type { LoginDeps } from "./deps.ts";
 import { createSsoRefusals } from "./sso-refusal.ts";
 
@@ -22,6 +22,8 @@ export interface ResumedStep {
   ) => Promise<string | null>;
   /** An identity provider of that organization signs in. */
   isByProvider?: boolean;
+  /** Returns what the session inherits from the one whose token began this. */
+  inherited?: (tx: Tx, payload: Readonly<Record<string, unknown>>) => Promise<Inherited>;
   /** Called once the session is open. */
   opened?: (tx: Tx, sessionId: string, payload: Readonly<Record<string, unknown>>) => void;
 }
@@ -51,12 +53,14 @@ export function createSecondFactorLogin(
   async function open(tx: Tx, verified: VerifiedSignIn, info: RequestInfo): Promise<OpenedPair> {
     const standing = await resume(tx, verified, info);
     const step = verified.next === null ? undefined : steps[verified.next.name];
+    const inherited = verified.next === null ? undefined : await step?.inherited?.(tx, verified.next.payload);
     const opened = await sessions.open.pair(tx, {
       standing,
       providerOrgUuid: step?.isByProvider === true ? standing.org?.uuid : undefined,
       amr: verified.amr,
       info: { ...info, deviceUuid: info.deviceUuid ?? verified.deviceUuid ?? undefined },
       secondFactor: true,
+      ...inherited,
     });
     if (verified.next !== null) step?.opened?.(tx, opened.sessionId, verified.next.payload);
     await events.emit(tx, EVENTS[verified.event], {

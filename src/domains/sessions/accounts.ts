@@ -169,7 +169,9 @@ export function createAccounts(deps: AccountsDeps) {
         const device_uuid = deviceUuid.toLowerCase();
         const info = { ...context.info, deviceUuid: device_uuid };
         const { amr, authTime } = source;
-        const providerOrgUuid = await providerOrgOf(tx, sessionOf(person));
+        // Another person's provider has not signed this one in.
+        const isOwn = account.userUuid === person.userUuid;
+        const providerOrgUuid = isOwn ? await providerOrgOf(tx, sessionOf(person)) : null;
         const opened = await open.pair(tx, { standing, amr, authTime, info, source, providerOrgUuid });
         await store.activate(tx, deviceUuid, person.userUuid, account.login ? null : account.id, at);
         if (!account.login) await store.markSwitched(tx, opened.sessionId, account.id);

@@ -28,7 +28,10 @@ export function createEnding(deps: EndedDeps) {
     await recordDerivedEnded(deps, tx, sourcesOf(ended), by);
   }
 
-  /** The same for each organization; the log of another one than `orgUuid` names nobody of that. */
+  /**
+   * The same for each organization. The log of another one than `orgUuid` says no more than of a derived session, and
+   * names nobody of `orgUuid`.
+   */
   async function recordEach(
     tx: Tx,
     orgUuid: string,

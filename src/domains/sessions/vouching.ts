@@ -22,7 +22,7 @@ export const sessionOf = (caller: Caller): Session => ({
  * did, and where the person has linked the identity themselves. Anybody can found an organization, and have its
  * provider name an address, so that its link proves nothing to others.
  */
-async function providerOf(tx: Tx, { uuid, amr }: Session): Promise<string | null | undefined> {
+async function limitingOrgOf(tx: Tx, { uuid, amr }: Session): Promise<string | null | undefined> {
   if (!amr.includes("fed")) return undefined;
   const { orgUuid, byPerson } = await identityOf(tx, uuid);
   return byPerson ? undefined : orgUuid;
@@ -33,7 +33,7 @@ async function providerOf(tx: Tx, { uuid, amr }: Session): Promise<string | null
  * nothing limits it. Where the provider's is not known, it is the organization of the session.
  */
 export async function vouchedOrg(tx: Tx, caller: Caller): Promise<string | null | undefined> {
-  const orgUuid = await providerOf(tx, sessionOf(caller));
+  const orgUuid = await limitingOrgOf(tx, sessionOf(caller));
   return orgUuid === null ? caller.orgUuid : orgUuid;
 }
 
@@ -46,6 +46,6 @@ export const providerOrgOf = async (tx: Tx, { uuid, amr }: Session): Promise<str
  * @throws {link_required} for another organization than its own, unless the person has linked the identity themselves
  */
 export async function demandVouching(tx: Tx, session: Session, orgUuid: string | null): Promise<void> {
-  const provider = await providerOf(tx, session);
+  const provider = await limitingOrgOf(tx, session);
   if (provider !== undefined && (orgUuid === null || provider !== orgUuid)) throw sessionErrors.linkRequired();
 }

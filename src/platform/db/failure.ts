@@ -73,9 +73,9 @@ export function isReadOnly(error: unknown): boolean {
   return codeOf(error) === READ_ONLY;
 }
 
-/** Whether a statement gave up waiting for a lock (lock_not_available). */
-export function isLockTimeout(error: unknown): boolean {
-  return codeOf(error) === "55P03";
+/** Whether a statement gave way to another transaction: to its lock (lock_not_available), or in a deadlock. */
+export function hasGivenWay(error: unknown): boolean {
+  return ["55P03", "40P01"].includes(codeOf(error) ?? "");
 }
 
 /** Whether a statement was canceled, by its time limit or by an administrator (query_canceled). */

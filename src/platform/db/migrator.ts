@@ -6,7 +6,7 @@ import pg from "pg";
 import { parseIntoClientConfig } from "pg-connection-string";
 import { connectionFailure, OWNER_APPLICATION, ownerConfig } from "./connection.ts";
 import { PoolDialect } from "./dialect.ts";
-import { isCanceled, isLockTimeout, isUnavailable } from "./failure.ts";
+import { hasGivenWay, isCanceled, isUnavailable } from "./failure.ts";
 import { GRANT_FUNCTIONS, grantRead } from "./grants.ts";
 import { rebuildInvalidIndexes } from "./invalid-indexes.ts";
 import { demandSupported, migrationTable } from "./requirements.ts";
@@ -214,7 +214,7 @@ async function runAll(options: MigrateOptions, ran: string[]): Promise<void> {
     try {
       return await runPending(options, ran);
     } catch (error) {
-      if (!isLockTimeout(error)) throw error;
+      if (!hasGivenWay(error)) throw error;
       await sleep(LOCK_RETRY_MS[Math.min(attempt, LOCK_RETRY_MS.length - 1)]);
     }
   }

@@ -84,8 +84,9 @@ export const ScimService: GenService<{
   },
   /**
    * Changes a user by a PatchOp body, or by a bare object of attributes; `active`
-   * false ends their sessions in this organization. 400 `invalidPath`,
-   * `invalidValue`, `noTarget`; 409 `uniqueness`; 409 `conflict` for an owner.
+   * false ends their sessions in this organization, and those elsewhere that its
+   * identity provider opened. 400 `invalidPath`, `invalidValue`, `noTarget`; 409
+   * `uniqueness`; 409 `conflict` for an owner.
    *
    * @generated from rpc atrium.scim.v1.ScimService.PatchUser
    */
@@ -95,8 +96,8 @@ export const ScimService: GenService<{
     output: typeof UserSchema;
   },
   /**
-   * Ends a user's membership and their sessions in this organization. 409
-   * `conflict` for an owner.
+   * Ends a user's membership, their sessions in this organization, and those
+   * elsewhere that its identity provider opened. 409 `conflict` for an owner.
    *
    * @generated from rpc atrium.scim.v1.ScimService.DeleteUser
    */

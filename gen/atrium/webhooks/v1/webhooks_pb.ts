@@ -732,14 +732,14 @@ export type WebhookStatsItem = Message<"atrium.webhooks.v1.WebhookStatsItem"> & 
   /**
    * Median duration of the attempts, of at most the newest 200 deliveries of
    * each status, fewer in a range of over 16 buckets, in milliseconds; null
-   * where nothing was tried.
+   * where none of these was tried.
    *
    * @generated from field: optional uint32 p50_ms = 4;
    */
   p50Ms?: number | undefined;
 
   /**
-   * 95th percentile of the same; null where nothing was tried.
+   * 95th percentile of the same; null where none of these was tried.
    *
    * @generated from field: optional uint32 p95_ms = 5;
    */

@@ -1199,9 +1199,9 @@ type WebhookStatsItem struct {
 	Failed uint32 `protobuf:"varint,3,opt,name=failed,proto3" json:"failed,omitempty"`
 	// Median duration of the attempts, of at most the newest 200 deliveries of
 	// each status, fewer in a range of over 16 buckets, in milliseconds; null
-	// where nothing was tried.
+	// where none of these was tried.
 	P50Ms *uint32 `protobuf:"varint,4,opt,name=p50_ms,json=p50Ms,proto3,oneof" json:"p50_ms,omitempty"`
-	// 95th percentile of the same; null where nothing was tried.
+	// 95th percentile of the same; null where none of these was tried.
 	P95Ms         *uint32 `protobuf:"varint,5,opt,name=p95_ms,json=p95Ms,proto3,oneof" json:"p95_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

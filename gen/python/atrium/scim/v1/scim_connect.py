@@ -78,15 +78,16 @@ class ScimService(Protocol):
     async def patch_user(self, request: PatchResourceRequest, ctx: RequestContext[PatchResourceRequest, User], /) -> User:
         """
         Changes a user by a PatchOp body, or by a bare object of attributes; `active`
-        false ends their sessions in this organization. 400 `invalidPath`,
-        `invalidValue`, `noTarget`; 409 `uniqueness`; 409 `conflict` for an owner.
+        false ends their sessions in this organization, and those elsewhere that its
+        identity provider opened. 400 `invalidPath`, `invalidValue`, `noTarget`; 409
+        `uniqueness`; 409 `conflict` for an owner.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def delete_user(self, request: DeleteResourceRequest, ctx: RequestContext[DeleteResourceRequest, Empty], /) -> Empty:
         """
-        Ends a user's membership and their sessions in this organization. 409
-        `conflict` for an owner.
+        Ends a user's membership, their sessions in this organization, and those
+        elsewhere that its identity provider opened. 409 `conflict` for an owner.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -567,8 +568,9 @@ class ScimServiceClient(ConnectClient):
     ) -> User:
         """
         Changes a user by a PatchOp body, or by a bare object of attributes; `active`
-        false ends their sessions in this organization. 400 `invalidPath`,
-        `invalidValue`, `noTarget`; 409 `uniqueness`; 409 `conflict` for an owner.
+        false ends their sessions in this organization, and those elsewhere that its
+        identity provider opened. 400 `invalidPath`, `invalidValue`, `noTarget`; 409
+        `uniqueness`; 409 `conflict` for an owner.
         """
         return await self.execute_unary(
             request=request,
@@ -591,8 +593,8 @@ class ScimServiceClient(ConnectClient):
         timeout_ms: int | None = None,
     ) -> Empty:
         """
-        Ends a user's membership and their sessions in this organization. 409
-        `conflict` for an owner.
+        Ends a user's membership, their sessions in this organization, and those
+        elsewhere that its identity provider opened. 409 `conflict` for an owner.
         """
         return await self.execute_unary(
             request=request,
@@ -988,15 +990,16 @@ class ScimServiceSync(Protocol):
     def patch_user(self, request: PatchResourceRequest, ctx: RequestContext[PatchResourceRequest, User], /) -> User:
         """
         Changes a user by a PatchOp body, or by a bare object of attributes; `active`
-        false ends their sessions in this organization. 400 `invalidPath`,
-        `invalidValue`, `noTarget`; 409 `uniqueness`; 409 `conflict` for an owner.
+        false ends their sessions in this organization, and those elsewhere that its
+        identity provider opened. 400 `invalidPath`, `invalidValue`, `noTarget`; 409
+        `uniqueness`; 409 `conflict` for an owner.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     def delete_user(self, request: DeleteResourceRequest, ctx: RequestContext[DeleteResourceRequest, Empty], /) -> Empty:
         """
-        Ends a user's membership and their sessions in this organization. 409
-        `conflict` for an owner.
+        Ends a user's membership, their sessions in this organization, and those
+        elsewhere that its identity provider opened. 409 `conflict` for an owner.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -1475,8 +1478,9 @@ class ScimServiceClientSync(ConnectClientSync):
     ) -> User:
         """
         Changes a user by a PatchOp body, or by a bare object of attributes; `active`
-        false ends their sessions in this organization. 400 `invalidPath`,
-        `invalidValue`, `noTarget`; 409 `uniqueness`; 409 `conflict` for an owner.
+        false ends their sessions in this organization, and those elsewhere that its
+        identity provider opened. 400 `invalidPath`, `invalidValue`, `noTarget`; 409
+        `uniqueness`; 409 `conflict` for an owner.
         """
         return self.execute_unary(
             request=request,
@@ -1499,8 +1503,8 @@ class ScimServiceClientSync(ConnectClientSync):
         timeout_ms: int | None = None,
     ) -> Empty:
         """
-        Ends a user's membership and their sessions in this organization. 409
-        `conflict` for an owner.
+        Ends a user's membership, their sessions in this organization, and those
+        elsewhere that its identity provider opened. 409 `conflict` for an owner.
         """
         return self.execute_unary(
             request=request,

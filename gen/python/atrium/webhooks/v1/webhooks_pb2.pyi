@@ -725,10 +725,10 @@ class WebhookStatsItem(_message.Message):
     p50_ms: _builtins.int
     """Median duration of the attempts, of at most the newest 200 deliveries of
     each status, fewer in a range of over 16 buckets, in milliseconds; null
-    where nothing was tried.
+    where none of these was tried.
     """
     p95_ms: _builtins.int
-    """95th percentile of the same; null where nothing was tried."""
+    """95th percentile of the same; null where none of these was tried."""
     @_builtins.property
     def start(self) -> _timestamp_pb2.Timestamp:
         """Start of the bucket."""

@@ -103,11 +103,12 @@ type ScimServiceClient interface {
 	// owner who would be ended.
 	ReplaceUser(context.Context, *v1.ReplaceResourceRequest) (*v1.User, error)
 	// Changes a user by a PatchOp body, or by a bare object of attributes; `active`
-	// false ends their sessions in this organization. 400 `invalidPath`,
-	// `invalidValue`, `noTarget`; 409 `uniqueness`; 409 `conflict` for an owner.
+	// false ends their sessions in this organization, and those elsewhere that its
+	// identity provider opened. 400 `invalidPath`, `invalidValue`, `noTarget`; 409
+	// `uniqueness`; 409 `conflict` for an owner.
 	PatchUser(context.Context, *v1.PatchResourceRequest) (*v1.User, error)
-	// Ends a user's membership and their sessions in this organization. 409
-	// `conflict` for an owner.
+	// Ends a user's membership, their sessions in this organization, and those
+	// elsewhere that its identity provider opened. 409 `conflict` for an owner.
 	DeleteUser(context.Context, *v1.DeleteResourceRequest) (*emptypb.Empty, error)
 	// Lists users by a query in the body (RFC 7644, 3.4.3).
 	SearchUsers(context.Context, *v1.SearchRequest) (*v1.UserListResponse, error)
@@ -507,11 +508,12 @@ type ScimServiceHandler interface {
 	// owner who would be ended.
 	ReplaceUser(context.Context, *v1.ReplaceResourceRequest) (*v1.User, error)
 	// Changes a user by a PatchOp body, or by a bare object of attributes; `active`
-	// false ends their sessions in this organization. 400 `invalidPath`,
-	// `invalidValue`, `noTarget`; 409 `uniqueness`; 409 `conflict` for an owner.
+	// false ends their sessions in this organization, and those elsewhere that its
+	// identity provider opened. 400 `invalidPath`, `invalidValue`, `noTarget`; 409
+	// `uniqueness`; 409 `conflict` for an owner.
 	PatchUser(context.Context, *v1.PatchResourceRequest) (*v1.User, error)
-	// Ends a user's membership and their sessions in this organization. 409
-	// `conflict` for an owner.
+	// Ends a user's membership, their sessions in this organization, and those
+	// elsewhere that its identity provider opened. 409 `conflict` for an owner.
 	DeleteUser(context.Context, *v1.DeleteResourceRequest) (*emptypb.Empty, error)
 	// Lists users by a query in the body (RFC 7644, 3.4.3).
 	SearchUsers(context.Context, *v1.SearchRequest) (*v1.UserListResponse, error)
