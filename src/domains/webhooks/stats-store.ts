@@ -11,7 +11,7 @@ export interface DeliveryCounts {
   p95Ms?: number;
 }
 
-/** Attempts of as many deliveries of each status make the percentiles: the newest of every bucket, fewer of many. */
+/** Deliveries of each status whose attempts make the percentiles, over all buckets: of each the newest, 5 to 200. */
 const SAMPLES = 3_200;
 const sampleOf = (buckets: number): number => Math.min(200, Math.max(5, Math.floor(SAMPLES / buckets)));
 
@@ -28,7 +28,7 @@ const inRange = "d.created_at >= ($2::timestamptz[])[1] and d.created_at < $3::t
 
 /**
  * The tallies of the hours from the first bucket to the one in which the range ends, without what that has afterwards,
- * and with deliveries that are failed though their rows are not yet.
+ * and with deliveries that are failed though their rows are not yet. Tallies are purged before the last deliveries.
  */
 const countsSql = `with found as (
     select hour as at, delivered, failed from webhook_tallies
@@ -40,8 +40,8 @@ const countsSql = `with found as (
     union all
     select d.created_at, 0, 1 from (${firstOf({ ...over, where: `${over.where} and ${inRange}` }, String(MOST_OVER))}) d
   )
-  select ($2::timestamptz[])[width_bucket(at, $2::timestamptz[])] as start, sum(delivered)::int as delivered,
-    sum(failed)::int as failed
+  select ($2::timestamptz[])[width_bucket(at, $2::timestamptz[])] as start,
+    greatest(sum(delivered), 0)::int as delivered, greatest(sum(failed), 0)::int as failed
   from found where at >= ($2::timestamptz[])[1] group by 1`;
 
 const within = "d.created_at >= b.start and d.created_at < least(b.start + $3::interval, $4::timestamptz)";
