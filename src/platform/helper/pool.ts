@@ -84,7 +84,8 @@ export function createHelperPool<Job, Result>(options: HelperPoolOptions): Helpe
       serialization: "json",
     });
     const errorOutput = started.stderr as Socket | null;
-    errorOutput?.on("data", (text: Buffer) => openOutput(STANDARD_ERROR).write(text.toString())).unref();
+    errorOutput?.setEncoding("utf8").on("data", (text: string) => openOutput(STANDARD_ERROR).write(text));
+    errorOutput?.unref();
     started.on("message", (reply: HelperReply<Result>) => settle(reply));
     started.once("error", (cause) => lost(started, cause));
     started.once("exit", () => lost(started, new Error(`the ${name} ended`)));
