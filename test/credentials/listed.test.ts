@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { founder } from "../support/people.ts";
@@ -10,6 +10,8 @@ let app: TestApp;
 let owner: Somebody;
 beforeAll(async () => {
   app = await startApp({ env: { SERVICE_OPEN_SIGNUP: "1" } });
+});
+beforeEach(async () => {
   owner = await founder(app);
 });
 afterAll(() => app.close());

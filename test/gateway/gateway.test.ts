@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
@@ -187,7 +188,7 @@ describe("MCP servers", () => {
 
   test("a server has the status it is given, available by default, and every member in the list", async () => {
     for (const status of [undefined, "available", "installed", "disabled"]) {
-      const wish = { name: `is ${status}`, install_command: "npx x", ...(status && { status }) };
+      const wish = { name: `is ${status} ${randomUUID()}`, install_command: "npx x", ...(status && { status }) };
       const { body } = await add(wish);
       const { id } = body as { id: string };
       expect(body).toEqual({ id, ...wish, status: status ?? "available", built_in: false });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, it } from "vitest";
 import { randomOf } from "../support/random-of.ts";
 import type { Random } from "../support/random-of.ts";
 import { homeSteps, timeSteps } from "./takeover/home.ts";
@@ -61,7 +61,7 @@ it(`in ${WALKS} random walks nobody takes the victim's account, or anything of t
       if (fault !== undefined) throw new Error(fault);
       await walk(world, thieves, LAST_STEPS, story);
     } catch (error) {
-      expect.fail(`seed ${seed}: ${(error as Error).message}\n${story.join("\n")}`);
+      throw new Error(`seed ${seed}: ${(error as Error).message}\n${story.join("\n")}`, { cause: error });
     }
   }
 });

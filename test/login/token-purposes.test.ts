@@ -129,7 +129,7 @@ it.each(Object.keys(KINDS))("%s works where it is meant to, and nowhere else", a
 });
 
 it.each(Object.entries({ ...KINDS, ...OTHERS }))(
-  "%s is 400 when absent, and refused when wrong",
+  "%s is refused when it is wrong, and 400 when it is absent from a body",
   async (_name, kind) => {
     if (kind.absent.startsWith("400"))
       for (const absent of [undefined, "", null]) expect(outcome(await kind.use(absent))).toBe(kind.absent);

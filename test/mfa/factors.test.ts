@@ -282,15 +282,4 @@ describe("recovery codes", () => {
       ),
     ).toBe("401 unauthorized");
   });
-
-  it("recovery codes are void with the last factor", async () => {
-    const person = await enrolled(identity);
-    await identity.mfa.recoveryCodes.regenerate(identity.context(person.caller));
-    await identity.mfa.factors.remove(identity.context(person.caller), person.factorId);
-    expect(await identity.mfa.recoveryCodes.list(identity.context(person.caller))).toEqual([]);
-    expect(await identity.mfa.factors.status(identity.context(person.caller))).toEqual({
-      hasActiveTotp: false,
-      hasRecoveryCodes: false,
-    });
-  });
 });

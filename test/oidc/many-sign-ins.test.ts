@@ -78,7 +78,7 @@ it("a refused exchange leaves the cookie, and a link ends it", async () => {
   expect(outcome(await link(owner.token))).toBe("401 unauthorized");
 });
 
-it("the cookie of a sign-in is Secure, and of the service's own path, where the service is served by https", async () => {
+it("the cookie of a sign-in is Secure and has the service's own path where that is served by https", async () => {
   const below = await startRealm({ env: { SERVICE_BASE_URL: "https://id.example.com/atrium" } });
   try {
     const { answer } = await begin(below);

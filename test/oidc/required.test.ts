@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { decodeJwt } from "jose";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { codeAt, wrongCode } from "../mfa/support.ts";
@@ -124,7 +125,7 @@ it("a one-time code, and a second factor asked for before the switch, are right 
 it("a link joins nobody to an organization that requires single sign-on, and is good again afterwards", async () => {
   const { app, owner } = realm;
   const path = `/api/organizations/${owner.org}`;
-  const email = "joins@jit.test";
+  const email = `${randomUUID()}@jit.test`;
   const requires = async (sso_required: boolean): Promise<void> => {
     const body = { sso_required, jit_domains: sso_required ? ["jit.test"] : [] };
     const token = await elevated(app, owner.token);

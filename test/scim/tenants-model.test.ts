@@ -13,7 +13,7 @@ import type { Group, Step, User } from "./tenants-model.ts";
 import { randomStep } from "./tenants-steps.ts";
 
 /** `.ci/run` asks the other models for 10,000 cases; a step of this one is a request and six lists. */
-const STEPS = Math.ceil(Number(process.env["SCIM_CASES"] ?? 2_000) / 20);
+const STEPS = Math.ceil(Number(process.env["SCIM_CASES"] ?? 2_000) / 40);
 const SEED = Number(process.env["SCIM_SEED"] ?? 7_644);
 
 let app: TestApp;

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { Answer, TestApp } from "../support/app.ts";
@@ -75,7 +76,7 @@ it("an identity makes a token for another one that ends it, without a deadlock",
     expect(outcome(await app.call("GET", "/api/auth/me", { token }))).toBe("200");
     return { id: body.identity_id as string, token };
   };
-  const [maker, ender] = [await robot("maker"), await robot("ender")];
+  const [maker, ender] = [await robot(`maker ${randomUUID()}`), await robot(`ender ${randomUUID()}`)];
   const body = { name: "last", identity_id: ender.id };
   const answers = await sendInTurn(
     app.databaseUrl,

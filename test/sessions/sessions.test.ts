@@ -68,9 +68,8 @@ describe("the inventory of an organization", () => {
   });
 
   it("the inventories of organization and device list live sessions, or those that ended within 30 days", async () => {
-    const ways = ["DELETE", "logout", "revoke-all", "live"];
     const device = randomUUID();
-    const held = await Promise.all(ways.map(() => signIn(app, worker, device)));
+    const held = await Promise.all(Array.from({ length: 4 }, () => signIn(app, worker, device)));
     const [revoked, left, , live] = held.map(({ sid }) => sid);
     await app.call("DELETE", inventory(owner.org, `/${revoked}`), { token: owner.token });
     app.clock.advance(10);

@@ -11,6 +11,8 @@ const long = [
   "test/console/",
   "test/clients/",
   "test/scim/filter-model",
+  "test/scim/tenants-model",
+  "test/login/takeover",
   "test/openapi/",
   "test/sessions/revocation",
   "test/faults-foundation/",

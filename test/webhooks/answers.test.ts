@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { founder } from "../support/people.ts";
@@ -13,7 +13,10 @@ const SECRET = /^whsec_[A-Za-z0-9+/]{43}=$/u;
 let app: TestApp;
 let token: string;
 beforeAll(async () => {
-  app = await startApp({ role: "all", temporal: await temporalServer(), env: { SERVICE_OPEN_SIGNUP: "1" } });
+  const env = { SERVICE_OPEN_SIGNUP: "1", SERVICE_WEBHOOK_TIMEOUT: "4m" };
+  app = await startApp({ role: "all", temporal: await temporalServer(), env });
+});
+beforeEach(async () => {
   ({ token } = await founder(app));
 });
 afterAll(() => app.close());
@@ -53,6 +56,10 @@ it("an attempt is listed with the beginning of the response, or with the reason 
   let body = long;
   const server = createServer((_, response) => response.end(body)).listen(0, "127.0.0.1");
   await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
   const { webhook_id } = await register(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
   const path = `/api/v2/webhooks/${webhook_id as string}`;
   const attempted = async () => {

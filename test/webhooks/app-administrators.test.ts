@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { done, publishApp } from "../matrix/world.ts";
 import { bindings } from "../shape/contract-routes.ts";
 import type { Binding } from "../shape/contract-routes.ts";
@@ -16,6 +16,8 @@ let ofApp: Record<string, string>;
 let ofOrganization: Record<string, string>;
 beforeAll(async () => {
   app = await startApp({ env: { SERVICE_OPEN_SIGNUP: "1" } });
+});
+beforeEach(async () => {
   owner = await founder(app);
   [employee, colleague] = [await member(app, owner, 3), await member(app, owner, 3)];
   const { appId } = await publishApp(app, employee.token);
@@ -79,9 +81,9 @@ it("an app's administrator without the role admin lists the webhooks of the app 
     (await app.call("GET", "/api/v2/webhooks", { token })).body.data.map(
       (one: Record<string, string>) => one["webhook_id"],
     );
-  expect(await list(employee)).toEqual([webhook_id]);
+  expect((await list(employee)).toSorted()).toEqual([webhook_id, ofApp["webhook_id"]].toSorted());
   expect((await list(owner)).toSorted()).toEqual(
-    [webhook_id, theirs["webhook_id"], ofOrganization["webhook_id"]].toSorted(),
+    [webhook_id, ofApp["webhook_id"], theirs["webhook_id"], ofOrganization["webhook_id"]].toSorted(),
   );
   const administrator = await member(app, owner, 1);
   expect(await list(administrator)).toEqual([ofOrganization["webhook_id"]]);

@@ -5,6 +5,7 @@ import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { founder, member, outcome } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
+import { persistently } from "../support/persistently.ts";
 import { runSql } from "../support/postgres.ts";
 
 let app: TestApp;
@@ -14,7 +15,9 @@ beforeAll(async () => {
 afterAll(() => app.close());
 
 const register = (by: Somebody, more: object = {}) =>
-  app.call("POST", "/api/v2/webhooks", { token: by.token, body: { url: "https://a.test/", events: ["*"], ...more } });
+  persistently(() =>
+    app.call("POST", "/api/v2/webhooks", { token: by.token, body: { url: "https://a.test/", events: ["*"], ...more } }),
+  );
 
 /** Copies a webhook. */
 const copy = (webhookId: string, times: number) =>

@@ -1,5 +1,6 @@
+import { randomUUID } from "node:crypto";
 import { Client, Connection } from "@temporalio/client";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../src/platform/clock.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
@@ -83,7 +84,8 @@ test("webhooks of a deleted organization receive its deletion once and nothing a
 test("the deletion of an organization is told to no disabled webhook of it, and to none of its apps", async () => {
   const by = await founder(app);
   const receiver = await startReceiver();
-  const draft = draftOf("is-told-nothing", "https://example.com/provision");
+  onTestFinished(() => receiver.close());
+  const draft = draftOf(`t${randomUUID()}`, "https://example.com/provision");
   const published = await app.call("POST", "/api/marketplace/apps", { token: by.token, body: draft });
   const hook = { url: receiver.url, events: ["*"] };
   const disabled = await register(by, hook);
@@ -95,7 +97,6 @@ test("the deletion of an organization is told to no disabled webhook of it, and 
   expect((await app.call("DELETE", `/api/organizations/${by.org}`, { token })).status).toBe(204);
   const told = async (id: string) => (await rows(id)).filter(({ type }) => type === "organization.deleted").length;
   expect([await told(enabled), await told(disabled), await told(ofApp)]).toEqual([1, 0, 0]);
-  await receiver.close();
 });
 
 test("an app's webhook ends with its publisher, for a platform administrator too", async () => {

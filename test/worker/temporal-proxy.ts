@@ -56,6 +56,7 @@ export async function startTemporalProxy(
     port: (server.address() as AddressInfo).port,
     calls,
     async close() {
+      if (!server.listening) return;
       const closed = once(server, "close");
       server.close();
       for (const session of sessions) session.destroy();

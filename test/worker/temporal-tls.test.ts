@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../src/platform/clock.ts";
 import { silentLog } from "../../src/platform/log.ts";
 import { createTemporalClient } from "../../src/platform/temporal/client.ts";
@@ -88,20 +88,23 @@ async function healthAt(tls: boolean | TemporalTls, port = strict.port) {
 test("health names in one line why Temporal is not reachable", async () => {
   const known = { ca: identity.ca, serverName: SERVER_NAME };
   const away = (reason: string | RegExp) => ({ state: "not reachable", reason: expect.stringMatching(reason) });
-  expect(await healthAt({ ...known, cert: identity.cert, key: identity.key })).toEqual({ state: "ok" });
-  expect(await healthAt(true)).toEqual(away(/^self-signed certificate in certificate chain$/u));
-  expect(await healthAt({ ca: identity.ca })).toEqual(
-    away(/^Hostname\/IP does not match certificate's altnames: .*test$/u),
-  );
-  expect(await healthAt(known)).toEqual(away(/^tlsv13 alert certificate required$/u));
-  expect(await healthAt(false)).toEqual(away(/^Failed to connect$/u));
-  expect(await healthAt(false, await freePort())).toEqual(away(/^connect ECONNREFUSED [^ ]+$/u));
+  await expect.poll(() => healthAt({ ...known, cert: identity.cert, key: identity.key })).toEqual({ state: "ok" });
+  await expect.poll(() => healthAt(true)).toEqual(away(/^self-signed certificate in certificate chain$/u));
+  await expect
+    .poll(() => healthAt({ ca: identity.ca }))
+    .toEqual(away(/^Hostname\/IP does not match certificate's altnames: .*test$/u));
+  await expect.poll(() => healthAt(known)).toEqual(away(/^tlsv13 alert certificate required$/u));
+  await expect.poll(() => healthAt(false)).toEqual(away(/^Failed to connect$/u));
+  const closed = await freePort();
+  await expect.poll(() => healthAt(false, closed)).toEqual(away(/^connect ECONNREFUSED [^ ]+$/u));
 });
 
 test("a worker that a server refuses in one way or another warns once", async () => {
   const warnings: unknown[] = [];
+  const proxy = await startTemporalProxy(server.address, { ...identity, clientCa: identity.ca });
+  onTestFinished(() => proxy.close());
   const worker = createTemporalWorker({
-    connection: { address: `localhost:${strict.port}`, tls: { serverNameOverride: SERVER_NAME } },
+    connection: { address: `localhost:${proxy.port}`, tls: { serverNameOverride: SERVER_NAME } },
     namespace: server.namespace,
     taskQueue: "nobody",
     activities: {},
@@ -110,11 +113,10 @@ test("a worker that a server refuses in one way or another warns once", async ()
     graceMs: 0,
   });
   worker.start();
+  onTestFinished(() => worker.stop());
   await expect.poll(() => worker.failures().count).toBeGreaterThan(0);
-  await strict.close();
+  await proxy.close();
   const seen = worker.failures().count;
   await expect.poll(() => worker.failures().count).toBeGreaterThan(seen + 1);
-  strict = await startTemporalProxy(server.address, identity);
   expect(warnings).toHaveLength(1);
-  await worker.stop();
 });

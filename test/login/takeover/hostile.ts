@@ -112,7 +112,7 @@ async function addFactor(world: World): Promise<string> {
   return world.random.chance(0.7) ? verifyFactor(world) : "pending";
 }
 
-/** Whether somebody else than the hostile organization has a say over the victim is asked by the rules beforehand. */
+/** Activates a pending factor. The rules check who has a say over the victim at that time. */
 async function verifyFactor(world: World): Promise<string> {
   const one = world.loot.pending.at(-1 - world.random.below(2));
   if (one === undefined) return "nothing";
