@@ -2,7 +2,6 @@ import { randomBytes } from "node:crypto";
 import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { accountFor, runAs } from "./account.ts";
 import type { RunAs } from "./account.ts";
 import { runCommand } from "./command.ts";
@@ -12,6 +11,7 @@ import { endProcess, listProcesses, signalProcess } from "./processes.ts";
 import { startServer } from "./server-process.ts";
 import type { ServerProcess } from "./server-process.ts";
 import { StartError } from "../../platform/start-error.ts";
+import { untilReady } from "./ready.ts";
 import { supervise } from "./supervisor.ts";
 import type { Supervised } from "./supervisor.ts";
 
@@ -49,6 +49,7 @@ const STOP_STEPS = [
 const ENVIRONMENT = { PATH: "/usr/local/bin:/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" };
 /** Time limit of a start; recovery after a crash may read much of the write-ahead log. */
 const READY_MS = 60_000;
+const NAME = "PostgreSQL";
 
 /**
  * Starts PostgreSQL 18 on 127.0.0.1 with its data in the folder, and restarts it when it ends. The first start creates
@@ -83,9 +84,7 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
     }),
   ]);
 
-  // Of the first start alone: a server that ends while requests are drained is restarted.
-  let abort = signal;
-  async function start(): Promise<ServerProcess> {
+  async function start(abort: AbortSignal | undefined): Promise<ServerProcess> {
     await stopLeftovers(data);
     const server = await startServer({
       command,
@@ -97,24 +96,18 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
       stopSteps: STOP_STEPS,
     });
     options.onSpawn?.();
-    const until = Date.now() + READY_MS;
-    while (!isReady(data, server.pid)) {
-      if (abort?.aborted === true) await server.stop();
-      abort?.throwIfAborted();
-      const end = server.ended();
-      if (end !== undefined)
-        throw new StartError(`PostgreSQL did not start (${end}): ${server.lastErrors()}; its log is ${logFile}`);
-      if (Date.now() > until) {
-        await server.stop();
-        throw new StartError(`PostgreSQL was not ready after ${READY_MS / 1000} s; its log is ${logFile}`);
-      }
-      await sleep(15);
-    }
-    return server;
+    return untilReady(server, {
+      name: NAME,
+      logFile,
+      isReady: () => isReady(data, server.pid),
+      withinMs: READY_MS,
+      everyMs: 15,
+      signal: abort,
+    });
   }
 
-  const supervised = await supervise({ name: "PostgreSQL", start, log: options.log, onFatal: options.onFatal });
-  abort = undefined;
+  const { log, onFatal } = options;
+  const supervised = await supervise({ name: NAME, start, signal, log, onFatal });
   const url = (database: string) => embeddedUrl(port, password, database);
   try {
     await createDatabase(url("postgres"));

@@ -6,8 +6,10 @@ import { StartError } from "../../platform/start-error.ts";
 export interface SupervisedServer {
   /** For messages: `PostgreSQL`. */
   name: string;
-  /** Starts it; resolves when it is ready. Called again each time it has ended. */
-  start(): Promise<ServerProcess>;
+  /** Starts it; resolves when it is ready. Called again each time it has ended, then without a signal. */
+  start(signal: AbortSignal | undefined): Promise<ServerProcess>;
+  /** Aborts the first start alone: a server that ends while requests are drained is restarted. */
+  signal?: AbortSignal | undefined;
   /** Prints one line of progress. */
   log(line: string): void;
   /** Called once, after three failures in a row. */
@@ -40,7 +42,7 @@ const MAX_FAILURES = 3;
 export async function supervise(server: SupervisedServer): Promise<Supervised> {
   const pauses = server.pauses ?? [500, 1000];
   const stableAfterMs = server.stableAfterMs ?? 3000;
-  let running: ServerProcess | undefined = await server.start();
+  let running: ServerProcess | undefined = await server.start(server.signal);
   let stopping = false;
   let failures = 0;
   const life = watch(running);
@@ -68,7 +70,7 @@ export async function supervise(server: SupervisedServer): Promise<Supervised> {
       if (pause !== undefined && pause > 0) await sleep(pause);
       if (stopping) return undefined;
       try {
-        const next = await server.start();
+        const next = await server.start(undefined);
         running = next;
         if (!stopping) return next;
         await next.stop();

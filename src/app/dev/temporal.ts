@@ -1,11 +1,11 @@
 import { chmodSync, existsSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { rememberedPort } from "./ports.ts";
 import { endProcess, listProcesses } from "./processes.ts";
 import { startServer } from "./server-process.ts";
 import type { ServerProcess } from "./server-process.ts";
-import { StartError } from "../../platform/start-error.ts";
+import type { StartError } from "../../platform/start-error.ts";
+import { untilReady } from "./ready.ts";
 import { supervise } from "./supervisor.ts";
 import type { Supervised } from "./supervisor.ts";
 
@@ -50,6 +50,7 @@ const STOP_STEPS = [
   ["SIGKILL", 1000],
 ] as const;
 const READY_MS = 30_000;
+const NAME = "The Temporal development server";
 
 /**
  * Starts the development server on 127.0.0.1 and restarts it when it ends. A server left running by a crash is stopped
@@ -87,9 +88,7 @@ export async function startTemporal({
     "error",
   ];
 
-  // Of the first start alone: a server that ends while requests are drained is restarted.
-  let abort = signal;
-  async function start(): Promise<ServerProcess> {
+  async function start(abort: AbortSignal | undefined): Promise<ServerProcess> {
     await stopLeftovers(database);
     // A minimal environment: no TEMPORAL_ variable and no file in the user's home changes its settings.
     const env = { PATH: dirname(program), HOME: folder };
@@ -105,28 +104,17 @@ export async function startTemporal({
     onSpawn?.();
     // The client's libraries load slowly, so they load while the server starts.
     const { checkNamespace } = await import("../../platform/temporal/health.ts");
-    const until = Date.now() + READY_MS;
-    while ((await checkNamespace({ address, namespace }, 1000)).state !== "ok") {
-      if (abort?.aborted === true) await server.stop();
-      abort?.throwIfAborted();
-      const end = server.ended();
-      if (end !== undefined)
-        throw new StartError(
-          `The Temporal development server did not start (${end}): ${server.lastErrors()}; its log is ${logFile}`,
-        );
-      if (Date.now() > until) {
-        await server.stop();
-        throw new StartError(
-          `The Temporal development server was not ready after ${READY_MS / 1000} s; its log is ${logFile}`,
-        );
-      }
-      await sleep(30);
-    }
-    return server;
+    return untilReady(server, {
+      name: NAME,
+      logFile,
+      isReady: async () => (await checkNamespace({ address, namespace }, 1000)).state === "ok",
+      withinMs: READY_MS,
+      everyMs: 30,
+      signal: abort,
+    });
   }
 
-  const supervised = await supervise({ name: "The Temporal development server", start, log, onFatal });
-  abort = undefined;
+  const supervised = await supervise({ name: NAME, start, signal, log, onFatal });
   return { ...supervised, address, namespace };
 }
 
