@@ -1,9 +1,10 @@
 import type { Caller } from "../../platform/caller.ts";
 import type { Tx } from "../../platform/db/types.ts";
+import { administers } from "../access/index.ts";
 import type { WebhookDeps } from "./deps.ts";
 import type { Webhook } from "./entities.ts";
 import { webhookErrors } from "./errors.ts";
-import { administersApp, mayManage } from "./rules.ts";
+import { mayManage } from "./rules.ts";
 import * as store from "./store.ts";
 
 /** @throws {forbidden} when the caller is neither administrator of their organization nor of any app */
@@ -38,6 +39,6 @@ export async function lockManageable(
   await tx.reauthorize("keep");
   const app = caller.appAdmin.length > 0 ? await store.appOf(tx, webhookId) : undefined;
   // Before the webhook: transactions that send an event of the app to its webhooks have locked the app first.
-  if (app !== undefined && administersApp(caller, app)) await access.apps.demandAdministrator(tx, caller, app);
+  if (app !== undefined && administers(caller, app)) await access.apps.demandAdministrator(tx, caller, app);
   return demandManageable(caller, await lock(tx, webhookId));
 }

@@ -1,5 +1,6 @@
 import type { Caller } from "../../platform/caller.ts";
 import type { FieldViolation } from "../../platform/errors.ts";
+import { administers } from "../access/index.ts";
 import type { Webhook } from "./entities.ts";
 
 /** Maximum webhooks of an organization, disabled ones included (decisions 11.4). */
@@ -23,18 +24,10 @@ export interface AppOfWebhook {
   orgUuid: string;
 }
 
-/**
- * Whether the caller administers an app that is known to exist, as of their token. An owner administers every app of
- * the organization (decisions 9.1); their token lists only the newest of very many.
- */
-export function administersApp(caller: Caller, { appId, orgUuid }: AppOfWebhook): boolean {
-  return caller.isPlatformAdmin || caller.appAdmin.includes(appId) || (caller.isOwner && caller.orgUuid === orgUuid);
-}
-
 /** Whether the caller may manage a webhook. */
 export function mayManage(caller: Caller, webhook: Pick<Webhook, "scope" | "appId" | "orgUuid">): boolean {
   const { appId, orgUuid } = webhook;
-  if (webhook.scope === "app") return typeof appId === "string" && administersApp(caller, { appId, orgUuid });
+  if (webhook.scope === "app") return typeof appId === "string" && administers(caller, { appId, orgUuid });
   return caller.isAdmin && caller.orgUuid === orgUuid;
 }
 
