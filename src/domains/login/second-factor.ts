@@ -20,10 +20,12 @@ export interface ResumedStep {
     payload: Readonly<Record<string, unknown>>,
     info: RequestInfo,
   ) => Promise<string | null>;
-  /** An identity provider of that organization signs in. */
-  isByProvider?: boolean;
-  /** Returns what the session inherits from the one whose token began this. */
-  inherited?: (tx: Tx, payload: Readonly<Record<string, unknown>>) => Promise<Inherited>;
+  /** Returns what the session has from the session or the provider that began this; `org` is the result of `resume`. */
+  inherited?: (
+    tx: Tx,
+    payload: Readonly<Record<string, unknown>>,
+    org: string | null,
+  ) => Inherited | Promise<Inherited>;
   /** Called once the session is open. */
   opened?: (tx: Tx, sessionId: string, payload: Readonly<Record<string, unknown>>) => void;
 }
@@ -53,10 +55,10 @@ export function createSecondFactorLogin(
   async function open(tx: Tx, verified: VerifiedSignIn, info: RequestInfo): Promise<OpenedPair> {
     const standing = await resume(tx, verified, info);
     const step = verified.next === null ? undefined : steps[verified.next.name];
-    const inherited = verified.next === null ? undefined : await step?.inherited?.(tx, verified.next.payload);
+    const org = standing.org?.uuid ?? null;
+    const inherited = verified.next === null ? undefined : await step?.inherited?.(tx, verified.next.payload, org);
     const opened = await sessions.open.pair(tx, {
       standing,
-      providerOrgUuid: step?.isByProvider === true ? standing.org?.uuid : undefined,
       amr: verified.amr,
       info: { ...info, deviceUuid: info.deviceUuid ?? verified.deviceUuid ?? undefined },
       secondFactor: true,
@@ -65,7 +67,7 @@ export function createSecondFactorLogin(
     if (verified.next !== null) step?.opened?.(tx, opened.sessionId, verified.next.payload);
     await events.emit(tx, EVENTS[verified.event], {
       by: withoutActor(standing.userUuid, info),
-      orgUuid: standing.org?.uuid ?? null,
+      orgUuid: org,
       metadata: { session_id: opened.sessionId },
     });
     return opened;

@@ -203,7 +203,7 @@ export function createExchange(deps: OidcDeps) {
         return connection.orgUuid;
       },
 
-      isByProvider: true,
+      inherited: (_tx: Tx, _payload: Payload, orgUuid: string | null) => ({ providerOrgUuid: orgUuid }),
 
       /** Stores which identity opened the session. */
       opened(tx: Tx, sessionUuid: string, payload: Payload): void {
