@@ -19,6 +19,7 @@ const sampleOf = (buckets: number): number => Math.min(200, Math.max(5, Math.flo
 const MOST_OVER = 10_000;
 const HOUR_MS = 3_600_000;
 
+const [delivered] = PARTS.delivered;
 const [failed, over] = PARTS.failed;
 const later = "d.created_at >= $3::timestamptz and d.created_at < $5::timestamptz";
 const settledLater = ({ from, where }: Part): string =>
@@ -34,7 +35,7 @@ const countsSql = `with found as (
     select hour as at, delivered, failed from webhook_tallies
     where webhook_id = $1 and hour >= ($2::timestamptz[])[1] and hour < $3::timestamptz
     union all
-    select $4::timestamptz, -(select count(*) from (${PARTS.delivered.map(settledLater).join(" union all ")}) d), 0
+    select $4::timestamptz, -(select count(*) from (${settledLater(delivered)}) d), 0
     union all
     select $4::timestamptz, 0, -(select count(*) from (${settledLater(failed)}) d)
     union all

@@ -25,12 +25,10 @@ export function Simulate({ roleId, onClose }: SimulateProps) {
   const roles = useRoles();
   const people = useQuery(UsersService.method.listUsers, { limit: 20, ...(typed !== "" && { q: typed.trim() }) });
   // Not one of those: many addresses may contain it.
-  const named = useQuery(
-    UsersService.method.listUsers,
-    { email: typed.trim(), limit: 1 },
-    { enabled: ADDRESS.test(typed.trim()) },
-  );
-  const member = ADDRESS.test(typed.trim()) ? named.data?.data[0] : undefined;
+  const email = typed.trim();
+  const isWhole = ADDRESS.test(email);
+  const named = useQuery(UsersService.method.listUsers, { email, limit: 1 }, { enabled: isWhole });
+  const member = isWhole ? named.data?.data[0] : undefined;
   const wanted = Number(role);
   return (
     <Dialog title="Simulate" about="What a member would gain and lose. Nothing is saved." open wide onClose={onClose}>
