@@ -10,6 +10,7 @@ import type { Cores, Helper } from "./processes.ts";
 import type { LoadJob } from "./load/job.ts";
 import type { Sample } from "./rows/row.ts";
 import { startService } from "./service.ts";
+import { writeStatements } from "./statements.ts";
 import type { Service, ServiceSettings } from "./service.ts";
 import { migrations } from "../../src/migrations/index.ts";
 import { migrate } from "../../src/platform/db/index.ts";
@@ -46,8 +47,8 @@ export interface Environment {
   folder(name: string): string;
   /** Makes load and resolves to what the server with this process id reached. */
   load(job: LoadJob, serverPid: number): Promise<Sample>;
-  /** Ends what the row started. */
-  endRow(): Promise<void>;
+  /** Ends what the row started. With the name of the row, writes what its statements cost where that is asked for. */
+  endRow(name?: string): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -162,9 +163,10 @@ export async function createEnvironment(options: {
     requests: (specs) => writeRequests(join(root, `requests-${++files}`), specs),
     folder: (name) => join(root, name),
     load: runLoad,
-    async endRow() {
+    async endRow(name) {
       // The latest first: services before those they talk to.
       for (const one of ofRow.splice(0).reverse()) await one.stop();
+      if (postgres !== undefined && name !== undefined) await writeStatements((await postgres).ready.url, name);
     },
     async stop() {
       await load.stop();

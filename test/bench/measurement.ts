@@ -1,4 +1,5 @@
-import type { FigureRow, RatioRow, Row, Sample } from "./rows/row.ts";
+import { idleCores } from "./processes.ts";
+import type { FigureRow, RatioRow, Row, Sample, Side } from "./rows/row.ts";
 import type { Environment } from "./environment.ts";
 import { spread } from "./stats.ts";
 import type { Spread } from "./stats.ts";
@@ -49,11 +50,15 @@ async function playRatio(
   { rounds, seconds, warmUp, log }: Measure,
 ): Promise<Outcome> {
   const [ours, other] = await row.sides(environment);
-  await ours.measure(warmUp);
-  await other.measure(warmUp);
+  const measure = async (side: Side, duration: number): Promise<Sample> => {
+    await idleCores();
+    return side.measure(duration);
+  };
+  await measure(ours, warmUp);
+  await measure(other, warmUp);
   const samples: { ours: Sample; other: Sample }[] = [];
   for (let round = 1; round <= rounds; round++) {
-    const sample = { ours: await ours.measure(seconds), other: await other.measure(seconds) };
+    const sample = { ours: await measure(ours, seconds), other: await measure(other, seconds) };
     samples.push(sample);
     log(`  ${row.name} ${round}/${rounds}: ${describe(sample.ours)} against ${describe(sample.other)}`);
   }

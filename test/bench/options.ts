@@ -60,6 +60,7 @@ misses its target is marked as short in the table, and the last line names them 
   console         a group: all rows whose names begin with console-
 
 BENCH_PROFILE=<folder> writes CPU profiles of the service there; BENCH_NODE_OPTIONS are flags for its Node.
+BENCH_STATEMENTS=<folder> writes what the statements of each row cost the database there, as <row>.txt.
 Needs two cores to tell servers (core 0) and load with the database (core 1) apart.
 The rows audit-… write ten million events first, users-… and me-million a million people,
 webhook… three million deliveries: minutes, and 20 GB in the

@@ -4,9 +4,11 @@
  */
 import { startPostgres } from "../../src/app/dev/postgres.ts";
 import { databaseUrl, runSql } from "../support/postgres.ts";
+import { countingSettings } from "./statements.ts";
 
 const server = await startPostgres({
   folder: process.env["FOLDER"] ?? "",
+  settings: countingSettings,
   log: () => undefined,
   onFatal: (error) => {
     console.error(error.message);

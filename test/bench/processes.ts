@@ -2,6 +2,7 @@ import { execFileSync, spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 /** Where things run: the measured servers on one core; load, and the database, on the other. */
@@ -96,6 +97,37 @@ export function cpuSeconds(pid: number): number | undefined {
     return (Number(fields[11]) + Number(fields[12])) / 100;
   } catch {
     return undefined;
+  }
+}
+
+/** Seconds that both cores together have been busy; undefined where that cannot be read. */
+function busySeconds(): number | undefined {
+  try {
+    const lines = readFileSync("/proc/stat", "latin1").matchAll(/^cpu[01] (\d+) (\d+) (\d+)/gm);
+    return [...lines].reduce((sum, [, ...times]) => sum + times.reduce((all, time) => all + Number(time), 0), 0) / 100;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Cores are idle when they are busy for less than this share of the time. */
+const IDLE_SHARE = 0.1;
+/** How long one look at the cores takes, milliseconds. */
+const LOOK_MS = 500;
+/** Looks before cores count as busy with something else. */
+const MAX_LOOKS = 40;
+
+/**
+ * Waits until both cores are idle, at most 20 s: what one side of a row left behind, such as requests whose clients are
+ * gone or the vacuum of its rows, must not slow the other.
+ */
+export async function idleCores(): Promise<void> {
+  let before = busySeconds();
+  for (let look = 0; before !== undefined && look < MAX_LOOKS; look++) {
+    await sleep(LOOK_MS);
+    const after = busySeconds();
+    if (after === undefined || (after - before) * 1_000 < 2 * LOOK_MS * IDLE_SHARE) return;
+    before = after;
   }
 }
 

@@ -43,7 +43,7 @@ async function main(): Promise<void> {
         failures.push(`${row.name}: ${cause instanceof Error ? cause.message : String(cause)}`);
         log(`  ${failures.at(-1)}`);
       } finally {
-        await environment.endRow();
+        await environment.endRow(row.name);
       }
     }
   } finally {

@@ -15,6 +15,7 @@ export function runHttp1(job: LoadJob): Promise<Counts> {
   const requests = readRequests(job.file ?? "");
   const latencies = new Latencies();
   const counts = { completed: 0, refused: 0, failed: 0 };
+  const statuses = new Set<number>();
   let next = 0;
   let over = false;
   const due: number[] = [];
@@ -36,7 +37,7 @@ export function runHttp1(job: LoadJob): Promise<Counts> {
       const seconds = (performance.now() - started) / 1000;
       for (const connection of open) connection.close();
       const [p50 = 0, p99 = 0] = latencies.percentiles(0.5, 0.99);
-      resolve({ ...counts, seconds, p50, p99 });
+      resolve({ ...counts, statuses: [...statuses], seconds, p50, p99 });
     };
     const send = (connection: Http1Connection, at: number): void => {
       const request = upcoming();
@@ -50,7 +51,10 @@ export function runHttp1(job: LoadJob): Promise<Counts> {
         counts.completed++;
         latencies.add(now - at);
       } else if (status === job.refusal) counts.refused++;
-      else counts.failed++;
+      else {
+        counts.failed++;
+        statuses.add(status);
+      }
       if (job.rate === undefined) send(connection, now);
       else if (due.length > 0) send(connection, due.shift() as number);
       else free.push(connection);

@@ -44,6 +44,8 @@ export interface LoadResult {
   refused: number;
   /** Other responses and broken connections. */
   failed: number;
+  /** The statuses of failed responses, where the tool reports them. */
+  statuses?: number[];
   seconds: number;
   perSecond: number;
   /** Milliseconds; undefined where the tool does not tell. */

@@ -23,10 +23,11 @@ export async function startLoad({
     async run(job) {
       const tool = tools && job.tools !== false ? toolFor(job) : undefined;
       const result = tool === undefined ? await generator.ask<LoadResult>(job) : await tool(job);
-      if (result.failed > 0)
-        throw new Error(
-          `${result.failed} of ${result.completed + result.failed} requests failed (${job.protocol}, port ${job.port})`,
-        );
+      if (result.failed > 0) {
+        const { failed, completed, statuses = [] } = result;
+        const details = [job.protocol, `port ${job.port}`, ...statuses.map((status) => `status ${status}`)];
+        throw new Error(`${failed} of ${completed + failed} requests failed (${details.join(", ")})`);
+      }
       return result;
     },
     stop: () => generator.stop(),
