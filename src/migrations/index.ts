@@ -75,6 +75,7 @@ import { wrongCodes } from "./0096-wrong-codes.ts";
 import { signInAddresses } from "./0097-sign-in-addresses.ts";
 import { ordersOfLongLists } from "./0098-orders-of-long-lists.ts";
 import { webhookTallies } from "./0121-webhook-tallies.ts";
+import { sessionPurges } from "./0125-session-purges.ts";
 import { directoryMoves } from "./0120-directory-moves.ts";
 import { openCheckouts } from "./0119-open-checkouts.ts";
 import { olderInstances } from "./0113-older-instances.ts";
@@ -161,4 +162,5 @@ export const migrations: readonly MigrationObject[] = [
   signInAddresses,
   ordersOfLongLists,
   webhookTallies,
+  sessionPurges,
 ];

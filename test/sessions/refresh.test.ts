@@ -106,6 +106,33 @@ describe("refresh", () => {
     expect(await identity.login.tidy.mailedTokens()).toBe(1);
   });
 
+  it("tidying keeps a session that was refreshed until thirty days after its new end", async () => {
+    const pair = await identity.loginOwner();
+    const rows = () =>
+      identity.sql("select purge_check_at = expires_at as postponed from sessions where uuid = $1", [pair.sessionId]);
+    const day = 86_400_000;
+    identity.clock.advance(6 * day);
+    await refresh(pair.refreshToken);
+    // As an instance of an earlier version stores a session.
+    await identity.sql("update sessions set purge_check_at = default where uuid = $1", [pair.sessionId]);
+    identity.clock.advance(37 * day - 1_000);
+    for (let looks = 0; looks < 2; looks++) await identity.sessions.tidy.sessions();
+    expect(await rows()).toEqual([{ postponed: true }]);
+    identity.clock.advance(2_000);
+    await identity.sessions.tidy.sessions();
+    expect(await rows()).toEqual([]);
+  });
+
+  it("no index of sessions covers a column that a refresh changes, so that a refresh writes none of them", async () => {
+    const indexed = await identity.sql(
+      `select c.relname, a.attname from pg_index i join pg_class c on c.oid = i.indexrelid
+       join pg_attribute a on a.attrelid = i.indrelid
+         and (a.attnum = any (i.indkey) or pg_get_indexdef(i.indexrelid) ~ ('\\m' || a.attname || '\\M'))
+       where i.indrelid = 'sessions'::regclass and a.attname in ('expires_at', 'idle_until', 'last_seen_at')`,
+    );
+    expect(indexed).toEqual([]);
+  });
+
   it("refresh is refused when the membership has ended", async () => {
     const made = await identity.login.signUp.signUp(identity.context(undefined), {
       name: "Ended",

@@ -37,8 +37,8 @@ export function insertSession(tx: Tx, session: NewSession): void {
   tx.defer(
     `insert into sessions
        (uuid, user_uuid, org_uuid, device_uuid, amr, auth_time, created_at, last_seen_at, ip_address, user_agent,
-       expires_at, refresh_until, second_factor_at, source_uuid, idle_until, provider_org_uuid)
-     values ($1, $2, $3, $4, $5, $6, $7, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+       expires_at, purge_check_at, refresh_until, second_factor_at, source_uuid, idle_until, provider_org_uuid)
+     values ($1, $2, $3, $4, $5, $6, $7, $7, $8, $9, $10, $10, $11, $12, $13, $14, $15)`,
     [
       session.uuid,
       session.userUuid,
@@ -234,10 +234,20 @@ export async function touchSessions(database: Database, uses: ReadonlyMap<string
   await database.prepared("sessions_touch", sql, [[...uses.keys()], [...uses.values()]]);
 }
 
-/** Deletes up to 1,000 sessions that ended before a time, with their refresh tokens; returns how many. */
+/**
+ * Looks at up to 1,000 sessions that may have ended before a time: deletes those that have, with their refresh tokens,
+ * and looks at the others again after their present end. Skips locked ones. Returns how many it looked at.
+ */
 export async function deleteOldSessions(database: Database, before: Date): Promise<number> {
-  const sql = `delete from sessions
-    where uuid in (select uuid from sessions where expires_at < $1 order by expires_at limit 1000) returning 1`;
+  const sql = `with candidate as materialized (
+      select uuid, expires_at from sessions where purge_check_at < $1 order by purge_check_at limit 1000
+      for update skip locked
+    ), deleted as (
+      delete from sessions s using candidate c where s.uuid = c.uuid and c.expires_at < $1 returning 1
+    ), postponed as (
+      update sessions s set purge_check_at = c.expires_at from candidate c
+      where s.uuid = c.uuid and c.expires_at >= $1 returning 1
+    ) select 1 as one from candidate`;
   return (await database.prepared("sessions_delete_old", sql, [before])).length;
 }
 
