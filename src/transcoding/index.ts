@@ -22,6 +22,7 @@ export { formatPath, JsonError } from "./json/parse.ts";
 export { isHttpBody } from "./bindings.ts";
 export { checkJson, parseJson } from "./json/plain.ts";
 export { readMessage } from "./json/message.ts";
+export { isoText } from "./json/times.ts";
 export { printedName } from "./json/names.ts";
 export type { MessageLimits } from "./json/message.ts";
 export type { PlainJson } from "./json/plain.ts";

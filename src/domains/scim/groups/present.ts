@@ -15,7 +15,7 @@ export interface ShownGroup extends GroupRow {
 /** Weak ETag of a group. */
 export const groupEtag = ({ version }: Pick<GroupRow, "version">): string => `W/"${version}"`;
 
-/** A group under the names of the schemas, with what the service adds. */
+/** A group under the names of the schemas, with what the service adds; times are milliseconds. */
 function groupResource(row: ShownGroup, baseUrl: string): Resource {
   const { groupUuid, data, members = [], createdAt, updatedAt } = row;
   return {
@@ -27,8 +27,8 @@ function groupResource(row: ShownGroup, baseUrl: string): Resource {
     }),
     meta: {
       resourceType: "Group",
-      created: createdAt.toISOString(),
-      lastModified: updatedAt.toISOString(),
+      created: createdAt.getTime(),
+      lastModified: updatedAt.getTime(),
       location: `${baseUrl}/Groups/${groupUuid}`,
       version: groupEtag(row),
     },

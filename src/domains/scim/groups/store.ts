@@ -1,4 +1,5 @@
 import type { Database, Tx } from "../../../platform/db/types.ts";
+import { selected } from "../lists/columns.ts";
 import type { Resource } from "../resource/values.ts";
 
 /** A group as SCIM shows it, without its members. */
@@ -11,9 +12,14 @@ export interface GroupRow {
   updatedAt: Date;
 }
 
-/** Columns of a {@link GroupRow}, of `scim_groups u`. */
-export const GROUP_COLUMNS = `u.group_uuid as "groupUuid", u.data, u.version, u.created_at as "createdAt",
-  u.updated_at as "updatedAt"`;
+/** Columns of a {@link GroupRow}, of `scim_groups u`, by their properties. */
+export const GROUP_COLUMNS = {
+  groupUuid: "u.group_uuid",
+  data: "u.data",
+  version: "u.version",
+  createdAt: "u.created_at",
+  updatedAt: "u.updated_at",
+} as const satisfies Record<keyof GroupRow, string>;
 
 /** A group to store. */
 export interface NewGroup {
@@ -26,7 +32,7 @@ export interface NewGroup {
   at: Date;
 }
 
-const one = `select ${GROUP_COLUMNS} from scim_groups u where u.org_uuid = $1 and u.group_uuid = $2`;
+const one = `select ${selected(GROUP_COLUMNS)} from scim_groups u where u.org_uuid = $1 and u.group_uuid = $2`;
 
 /** A group of an organization. */
 export async function findGroup(

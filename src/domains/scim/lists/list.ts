@@ -6,6 +6,8 @@ import { scimErrors } from "../errors.ts";
 import { createCompiler, createParameters, FilterSyntaxError, parseFilter } from "../filter/index.ts";
 import type { Column, Parameters, Table } from "../filter/index.ts";
 import type { ResourceKind } from "../schema/index.ts";
+import { selected } from "./columns.ts";
+import type { Columns } from "./columns.ts";
 import type { Cursors, CursorScope, Position } from "./cursor.ts";
 
 /** Results of a page that names no count, and the maximum (decisions 8.6). */
@@ -41,15 +43,21 @@ export interface Source {
   /** Column of the id. */
   id: string;
   /** Columns of a row, of the alias `u`. */
-  columns: string;
+  columns: Columns;
   /** Size of a row, bytes, as SQL on its properties with the alias `r`. Absent: too small to count. */
   size?: string;
   /** Number of resources without a filter. */
   total(tx: Tx, orgUuid: string): Promise<number>;
 }
 
-/** A row with what its position is made of, and how many rows there were before the page was cut to its size. */
-type Found<Row> = Row & { sortValue: unknown; sortId: string; uncut: number };
+/** A row as it is read: columns that the page does not need are not read. */
+type Found<Row> = Row & {
+  /** Number of rows before the page was cut to its size. Absent where nothing depends on whether there are more. */
+  uncut?: number;
+  /** What its position is made of. Absent without cursors. */
+  sortValue?: unknown;
+  sortId?: string;
+};
 
 interface Order {
   column: Column;
@@ -83,6 +91,7 @@ export function createLists<Row>(
   source: Source,
 ) {
   const { kind, table, from, id, columns, size = "0" } = source;
+  const properties = Object.keys(columns).map((property) => `"${property}"`);
 
   /** The condition and the order of a query. */
   function compile({ filter, sortBy }: ListRequest, parameters: Parameters): { where: string; column: Column } {
@@ -130,11 +139,14 @@ export function createLists<Row>(
       // A fence for few matches: otherwise the planner may walk through all rows in their order until a page is full.
       const fenced = `(select u.* ${matching}${rest} offset 0) u`;
       const open = `${from} where u.org_uuid = $1${where}${rest}`;
-      const pageOf = (few: boolean): string => `select * from (
+      const isFiltered = where !== "";
+      const uncut = cursor === undefined && !isFiltered ? [] : ["uncut"];
+      const positions = cursor === undefined ? [] : ['"sortValue"', '"sortId"'];
+      const pageOf = (few: boolean): string => `select ${[...properties, ...uncut, ...positions].join()} from (
           select r.*, count(*) over ()::int as uncut, coalesce(
             sum(${size}) over (order by nth rows between unbounded preceding and 1 preceding), 0) as "sizeBefore"
           from (
-            select ${columns}, u.sort_value as "sortValue", ${id}::text as "sortId",
+            select ${selected(columns)}, u.sort_value as "sortValue", ${id}::text as "sortId",
               row_number() over (order by u.sort_value ${direction}, ${id} ${direction}) as nth
             from (
               select u.*, ${column.sql} as sort_value from ${few ? fenced : open}
@@ -142,10 +154,14 @@ export function createLists<Row>(
         where "sizeBefore" < ${MAX_PAGE_BYTES} order by nth`;
       const [found, total] = await database.transaction(
         async (tx) => {
-          const matches = where === "" ? await source.total(tx, orgUuid) : await countOf(tx, matching, counted);
-          const page = pageOf(where !== "" && matches <= MAX_EXACT);
-          const rows = count === 0 ? [] : await tx.query<Found<Row>>(page, parameters.values);
-          return [rows, matches] as const;
+          const read = (few: boolean) => (count === 0 ? [] : tx.query<Found<Row>>(pageOf(few), parameters.values));
+          // Without a filter the page does not depend on the number: both travel in one round trip.
+          if (!isFiltered) {
+            const totalled = source.total(tx, orgUuid);
+            return Promise.all([read(false), totalled]);
+          }
+          const matches = await countOf(tx, matching, counted);
+          return [await read(matches <= MAX_EXACT), matches] as const;
         },
         { orgUuid },
       );
@@ -155,9 +171,9 @@ export function createLists<Row>(
       const hasMore = (found[0]?.uncut ?? 0) > rows.length;
       const seen = startIndex - 1 + rows.length + (hasMore ? 1 : 0);
       // Beyond the limit of exact counts, more than what has been seen: who pages by index reaches the end.
-      const totalResults = total > MAX_EXACT && where !== "" && cursor === undefined ? Math.max(total, seen) : total;
+      const totalResults = total > MAX_EXACT && isFiltered && cursor === undefined ? Math.max(total, seen) : total;
       if (cursor === undefined) return { totalResults, startIndex, rows };
-      if (!hasMore || last === undefined) return { totalResults, rows };
+      if (!hasMore || last?.sortId === undefined) return { totalResults, rows };
       const { sortValue, sortId } = last;
       const value = sortValue instanceof Date ? sortValue.toISOString() : (sortValue as Position["value"]);
       return { totalResults, rows, nextCursor: cursors.after(scope, { value, id: sortId }) };

@@ -1,33 +1,37 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { timestampFromDate } from "@bufbuild/protobuf/wkt";
-import type { UserSchema } from "../../../../gen/atrium/scim/v1/resources_pb.ts";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import type { MetaSchema, UserSchema } from "../../../../gen/atrium/scim/v1/resources_pb.ts";
+import { isoText } from "../../../transcoding/index.ts";
 import { schemasOf } from "../resource/fold.ts";
 import { select } from "../resource/select.ts";
 import type { Selection } from "../resource/select.ts";
 import { isObject } from "../resource/values.ts";
 import type { Json, Resource } from "../resource/values.ts";
 import { ENTERPRISE, USER } from "../schema/index.ts";
-import type { UserRow } from "./store.ts";
+import type { ShownUser } from "./store.ts";
 
 /**
  * Weak ETag of a user: the groups they are in are part of it, and when they were created, because somebody who is
  * deleted and created again has the same id, and versions from 1.
  */
-export function userEtag({ version, groups, createdAt }: Pick<UserRow, "version" | "groups" | "createdAt">): string {
-  const digest = createHash("sha256")
-    .update(JSON.stringify([createdAt, groups]))
-    .digest("base64url");
+export function userEtag({ version, groups, createdAt }: Pick<ShownUser, "version" | "groups" | "createdAt">): string {
+  const listed = groups.length === 0 ? "[]" : JSON.stringify(groups);
+  const digest = hash("sha256", `["${isoText(createdAt.getTime())}",${listed}]`, "base64url");
   return `W/"${version}-${digest.slice(0, 16)}"`;
 }
 
-/** A user under the names of the schemas, with what the service adds. `baseUrl`: of the organization's SCIM. */
-function userResource(row: UserRow, baseUrl: string): Resource {
+/**
+ * A user under the names of the schemas, with what the service adds; times are milliseconds. `baseUrl`: of the
+ * organization's SCIM.
+ */
+function userResource(row: ShownUser, baseUrl: string): Resource {
   const { userUuid, data, active, groups, createdAt, updatedAt } = row;
   return {
+    // First, because V8 then copies the object as a whole.
+    ...data,
     schemas: schemasOf(USER, data),
     id: userUuid,
-    ...data,
     active,
     ...(groups.length > 0 && {
       groups: groups.map(({ value, display }) => ({
@@ -39,23 +43,22 @@ function userResource(row: UserRow, baseUrl: string): Resource {
     }),
     meta: {
       resourceType: "User",
-      created: createdAt.toISOString(),
-      lastModified: updatedAt.toISOString(),
+      created: createdAt.getTime(),
+      lastModified: updatedAt.getTime(),
       location: `${baseUrl}/Users/${userUuid}`,
       version: userEtag(row),
     },
   };
 }
 
-/** `meta` as a message: its times are timestamps. */
-export function metaMessage(meta: Json | undefined) {
-  if (!isObject(meta)) return undefined;
-  const { created, lastModified, ...rest } = meta as Record<string, string>;
-  return {
-    ...rest,
-    ...(created !== undefined && { created: timestampFromDate(new Date(created)) }),
-    ...(lastModified !== undefined && { lastModified: timestampFromDate(new Date(lastModified)) }),
-  };
+/** `meta` as a message: its times are timestamps, and no longer milliseconds. */
+export function metaMessage(meta: Json): MessageInitShape<typeof MetaSchema> {
+  if (!isObject(meta)) return {};
+  const { created, lastModified } = meta;
+  const message: MessageInitShape<typeof MetaSchema> & Record<string, unknown> = { ...meta };
+  if (typeof created === "number") message.created = timestampFromMs(created);
+  if (typeof lastModified === "number") message.lastModified = timestampFromMs(lastModified);
+  return message;
 }
 
 /** `$ref` is called `ref` in messages. */
@@ -66,16 +69,15 @@ export function referenceMessage(value: Json): Record<string, Json> {
 }
 
 /** A user as the contract's message, with the attributes of a selection. */
-export function printUser(row: UserRow, baseUrl: string, selection: Selection): MessageInitShape<typeof UserSchema> {
-  const { meta, groups, [ENTERPRISE]: extension, ...shown } = select(USER, userResource(row, baseUrl), selection);
-  const enterprise = isObject(extension) ? extension : undefined;
-  const manager = enterprise?.["manager"];
-  return {
-    ...shown,
-    ...(Array.isArray(groups) && { groups: groups.map(referenceMessage) }),
-    ...(meta !== undefined && { meta: metaMessage(meta) }),
-    ...(enterprise !== undefined && {
-      enterpriseUser: { ...enterprise, ...(manager !== undefined && { manager: referenceMessage(manager) }) },
-    }),
-  };
+export function printUser(row: ShownUser, baseUrl: string, selection: Selection): MessageInitShape<typeof UserSchema> {
+  const shown = select(USER, userResource(row, baseUrl), selection);
+  const { meta, groups, [ENTERPRISE]: extension } = shown;
+  const message: MessageInitShape<typeof UserSchema> & Record<string, unknown> = { ...shown, groups: [] };
+  if (Array.isArray(groups)) message.groups = groups.map(referenceMessage);
+  if (meta !== undefined) message.meta = metaMessage(meta);
+  if (isObject(extension)) {
+    const { manager } = extension;
+    message.enterpriseUser = { ...extension, ...(manager !== undefined && { manager: referenceMessage(manager) }) };
+  }
+  return message;
 }

@@ -1,14 +1,11 @@
 import type { Database, Tx } from "../../../platform/db/types.ts";
+import { selected } from "../lists/columns.ts";
 import type { Resource } from "../resource/values.ts";
 
-/** A user as SCIM shows them. */
-export interface UserRow {
+/** What responses contain of a user. */
+export interface ShownUser {
   userUuid: string;
   active: boolean;
-  /** Known elsewhere, and has not accepted yet. */
-  invited: boolean;
-  /** An invited user is to be a member once they accept. */
-  wanted: boolean;
   /** Attributes as they are returned, without those the service adds. */
   data: Resource;
   version: number;
@@ -17,18 +14,35 @@ export interface UserRow {
   groups: { value: string; display: string }[];
 }
 
+/** A user as SCIM changes them. */
+export interface UserRow extends ShownUser {
+  /** Known elsewhere, and has not accepted yet. */
+  invited: boolean;
+  /** An invited user is to be a member once they accept. */
+  wanted: boolean;
+}
+
 /** Maximum number of groups that a user shows. */
 const MAX_GROUPS = 1_000;
 
-/** Columns of a {@link UserRow}, of `scim_users u`. */
-export const USER_COLUMNS = `u.user_uuid as "userUuid", u.active, u.invited, u.wanted, u.data, u.version,
-  u.created_at as "createdAt", u.updated_at as "updatedAt",
-  coalesce((select jsonb_agg(jsonb_build_object('value', g.value, 'display', g.display) order by g.value) from (
-    select s.group_uuid as value, s.data->>'displayName' as display
-    from scim_members m join scim_groups s on s.group_uuid = m.group_uuid
-    where m.org_uuid = u.org_uuid and m.user_uuid = u.user_uuid order by 1 limit ${MAX_GROUPS}) g), '[]') as groups`;
+/** Columns of a {@link ShownUser}, of `scim_users u`, by their properties. */
+export const SHOWN_COLUMNS = {
+  userUuid: "u.user_uuid",
+  active: "u.active",
+  data: "u.data",
+  version: "u.version",
+  createdAt: "u.created_at",
+  updatedAt: "u.updated_at",
+  groups: `coalesce((
+    select jsonb_agg(jsonb_build_object('value', g.value, 'display', g.display) order by g.value) from (
+      select s.group_uuid as value, s.data->>'displayName' as display
+      from scim_members m join scim_groups s on s.group_uuid = m.group_uuid
+      where m.org_uuid = u.org_uuid and m.user_uuid = u.user_uuid order by 1 limit ${MAX_GROUPS}) g), '[]')`,
+} as const satisfies Record<keyof ShownUser, string>;
 
-/** Size of a {@link UserRow} `r`, bytes. Only of what is stored compressed is the text made for it. */
+const USER_COLUMNS = `${selected(SHOWN_COLUMNS)}, u.invited, u.wanted`;
+
+/** Size of a {@link ShownUser} `r`, bytes. Only of what is stored compressed is the text made for it. */
 export const USER_SIZE = `case when pg_column_compression(r.data) is null then pg_column_size(r.data)
   else octet_length(r.data::text) end + pg_column_size(r.groups)`;
 
