@@ -20,7 +20,7 @@ import { loadSecrets, startServers } from "./launch/infrastructure.ts";
 import type { Servers } from "./launch/infrastructure.ts";
 import { mutualTlsLine } from "./launch/mutual-tls.ts";
 import { printResetLink, printStatus, runRewrap } from "./launch/status.ts";
-import { listenForStop } from "./launch/stop-request.ts";
+import { listenForStop, STOP_SIGNALS } from "./launch/stop-request.ts";
 import type { StopReason, StopRequest } from "./launch/stop-request.ts";
 
 /** Time limit for requests and work in flight at a stop, milliseconds; shorter after a failure. */
@@ -59,7 +59,7 @@ async function main(): Promise<void> {
   if ("workloadAgent" in command) {
     const { runWorkloadAgent } = await import("./cli/workload-agent/index.ts");
     const stop = new AbortController();
-    for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(name, () => stop.abort());
+    for (const name of STOP_SIGNALS) process.on(name, () => stop.abort());
     process.exitCode = await runWorkloadAgent(command.workloadAgent, terminal(), stop.signal);
     return;
   }
@@ -81,13 +81,14 @@ async function main(): Promise<void> {
     return;
   }
   const running: Running = { config, log, say };
-  const stop = listenForStop(
-    (error) => log.fatal({ err: error }, "An error was not caught; the process stops"),
-    () => {
+  const stop = listenForStop({
+    onError: (error) => log.fatal({ err: error }, "An error was not caught; the process stops"),
+    exitNow() {
       running.servers?.abandon();
       process.exit(1);
     },
-  );
+    withParent: process.env["npm_lifecycle_event"] === "start",
+  });
   const start =
     command.run === "migrate" ? migrateOnly(running, stop) : startAll(running, stop, command.run, command.fakePayments);
   const outcome = start.then(

@@ -87,7 +87,7 @@ function install() {
   const npm = process.env.npm_execpath;
   const [program, all] = npm?.endsWith(".js") ? [process.execPath, [npm, ...args]] : ["npm", args];
   const child = spawn(program, all, { cwd: root, stdio: "inherit" });
-  for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"]))
+  for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGQUIT", "SIGHUP"]))
     process.on(signal, () => child.kill(signal));
   return new Promise((resolve) => {
     const finish = (/** @type {number} */ code) => {

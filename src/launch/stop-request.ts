@@ -20,16 +20,32 @@ export interface StopRequest {
 }
 
 /**
+ * The signals that stop the program: a supervisor's, those of Ctrl-C and Ctrl-\, and that of a terminal that closes.
+ */
+export const STOP_SIGNALS = ["SIGTERM", "SIGINT", "SIGQUIT", "SIGHUP"] as const;
+
+/**
  * A second signal within this time repeats the first: npm forwards a signal that the whole process group has received.
  */
 const ECHO_MS = 1000;
+/** How often the program checks that the process that started it is there. */
+const PARENT_MS = 1000;
 
-/**
- * Listens for SIGTERM, SIGINT, SIGHUP and uncaught errors.
- * @param onError called with an uncaught error.
- * @param exitNow called for a second signal more than a second after the first; exits the process.
- */
-export function listenForStop(onError: (error: unknown) => void, exitNow: () => void): StopRequest {
+/** Settings of {@link listenForStop}. */
+export interface StopOptions {
+  /** Called with an uncaught error. */
+  onError(error: unknown): void;
+  /** Called for a second signal more than a second after the first; exits the process. */
+  exitNow(): void;
+  /**
+   * Whether the end of the parent process stops the program too, like SIGHUP. npm passes on SIGTERM and SIGINT alone:
+   * any other signal ends npm and would leave the program behind.
+   */
+  withParent: boolean;
+}
+
+/** Listens for {@link STOP_SIGNALS} and uncaught errors. */
+export function listenForStop({ onError, exitNow, withParent }: StopOptions): StopRequest {
   const controller = new AbortController();
   let resolve: (reason: StopReason) => void = () => {};
   const reason = new Promise<StopReason>((done) => {
@@ -42,13 +58,25 @@ export function listenForStop(onError: (error: unknown) => void, exitNow: () => 
     controller.abort();
   }
 
-  for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
+  function stopBy(name: (typeof STOP_SIGNALS)[number]): void {
+    requestStop({ exitCode: 0, error: undefined, interruptedCode: 128 + constants.signals[name] });
+  }
+
+  for (const name of STOP_SIGNALS) {
     process.on(name, () => {
       const now = performance.now();
       if (since !== undefined && now - since > ECHO_MS) exitNow();
       since ??= now;
-      requestStop({ exitCode: 0, error: undefined, interruptedCode: 128 + constants.signals[name] });
+      stopBy(name);
     });
+  }
+  if (withParent) {
+    const parent = process.ppid;
+    const timer = setInterval(() => {
+      if (process.ppid === parent) return;
+      clearInterval(timer);
+      stopBy("SIGHUP");
+    }, PARENT_MS).unref();
   }
   for (const event of ["uncaughtException", "unhandledRejection"] as const) {
     process.on(event, (error: unknown) => {

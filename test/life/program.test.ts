@@ -160,15 +160,16 @@ test.each([
   expect(run.output()).not.toMatch(/^ {4}at /m);
 });
 
-test.each([/development profile/, /PostgreSQL is running on/, /Migrated the database/])(
-  "a signal during the start, at %s, stops the program cleanly",
-  async (moment) => {
-    const run = start();
-    await run.until(moment);
-    await stop(run);
-    expect(run.output()).not.toMatch(/"level":/);
-  },
-);
+test.each([
+  ["SIGTERM", /development profile/],
+  ["SIGQUIT", /PostgreSQL is running on/],
+  ["SIGHUP", /Migrated the database/],
+] as const)("%s during the start, at %s, stops the program cleanly", async (signal, moment) => {
+  const run = start();
+  await run.until(moment);
+  await stop(run, signal);
+  expect(run.output()).not.toMatch(/"level":/);
+});
 
 test("a signal while the cluster is created ends that, and stops the program cleanly", async () => {
   const run = start();

@@ -11,7 +11,7 @@ import type { TemporalSearch } from "./temporal-search.ts";
 
 /**
  * Finds the `temporal` program: on the PATH, else in the user's cache folder, to which it is downloaded or, without the
- * internet, built with Go (about 3 minutes, once). Of several processes that need it at once, one gets it and the
+ * internet, built with Go (some minutes, once). Of several processes that need it at once, one gets it and the
  * others wait.
  * @returns its absolute path.
  * @throws StartError when there is no way to get it; the message says what to install or set.
@@ -86,13 +86,16 @@ async function obtain(folder: string, kept: string, search: TemporalSearch): Pro
  * those published under that version.
  * @returns the reason of a failure, or undefined when `<work>/temporal` exists.
  */
-async function buildWithGo(work: string, { path, log, signal }: TemporalSearch): Promise<string | undefined> {
+async function buildWithGo(
+  work: string,
+  { path, log, signal, beatMs = 20_000 }: TemporalSearch,
+): Promise<string | undefined> {
   const go = onPath(path, "go") ?? onPath("/usr/local/go/bin:/opt/homebrew/bin:/usr/local/bin", "go");
   if (go === null) return "Go is not installed";
-  log("Building the Temporal development server with Go (about 3 minutes, once)");
+  log("Building the Temporal development server with Go (some minutes, once)");
   const began = Date.now();
   const seconds = () => Math.round((Date.now() - began) / 1000);
-  const heartbeat = setInterval(() => log(`Still building it (${seconds()} s)`), 20_000);
+  const heartbeat = setInterval(() => log(`Still building the Temporal development server (${seconds()} s)`), beatMs);
   try {
     const { error } = await runCommand(
       go,

@@ -11,6 +11,8 @@ export interface TemporalSearch {
   log(line: string): void;
   /** Aborts the search. */
   signal?: AbortSignal | undefined;
+  /** Interval of the progress lines of a build, milliseconds; another one in tests. */
+  beatMs?: number;
   /** Origin of the downloads; another one in tests. */
   downloadOrigin?: string;
   /** SHA-256 of the archives by platform (`linux_amd64`); others in tests. */

@@ -10,9 +10,8 @@ export async function serveJobs<Job, Result>(
   load: () => Promise<(job: Job) => Result | Promise<Result>>,
 ): Promise<void> {
   setPriority(Number(process.argv[2] ?? "0"));
-  // The service ends the helper: Ctrl-C signals the whole process group, but jobs in flight still finish.
-  process.on("SIGINT", () => undefined);
-  process.on("SIGTERM", () => undefined);
+  // The service ends the helper: a terminal signals the whole process group, but jobs in flight still finish.
+  for (const name of ["SIGTERM", "SIGINT", "SIGQUIT", "SIGHUP"] as const) process.on(name, () => undefined);
   process.on("disconnect", () => process.exit(0));
   const work = await load();
   const answer = async ({ id, job }: HelperRequest<Job>): Promise<void> => {
