@@ -97,7 +97,7 @@ export function composeWork(parts: WorkParts): Work {
   };
 }
 
-function composeWorker({ clock, log, target, contributions }: WorkParts): TemporalWorker {
+function composeWorker({ clock, log, target, temporal, contributions }: WorkParts): TemporalWorker {
   const { address, namespace, apiKey } = target;
   return createTemporalWorker({
     connection: {
@@ -113,5 +113,6 @@ function composeWorker({ clock, log, target, contributions }: WorkParts): Tempor
     clock,
     log,
     graceMs: ACTIVITY_GRACE_MS,
+    isReachable: async () => (await temporal.health()).state === "ok",
   });
 }

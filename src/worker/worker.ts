@@ -17,6 +17,10 @@ export interface TemporalWorkerOptions {
   log: Log;
   /** Maximum wait for running activities at shutdown, milliseconds. */
   graceMs: number;
+  /** Whether the server can be used at present; never rejects. */
+  isReachable(): Promise<boolean>;
+  /** After how long an absence of the server the worker is replaced at its return; default 20,000 ms. */
+  awayMs?: number;
   /** Folder of the workflow bundle; default: the cache folder in node_modules. */
   bundleFolder?: string;
 }
@@ -32,6 +36,16 @@ export interface TemporalWorker {
 }
 
 const RECONNECT_MS = 1_000;
+
+/**
+ * A worker whose server was away for longer is replaced at the return, milliseconds. The SDK asks for work with a
+ * back-off that grows to 12 s, which a new worker does not wait for. Nothing is lost by it: activities of the time
+ * before have ended, and the SDK has given up reporting their results, which it tries for 10 s.
+ */
+const AWAY_MS = 20_000;
+/** Wait between two looks at the server, milliseconds; the second one while it is away. */
+const LOOK_MS = 3_000;
+const LOOK_AWAY_MS = 1_000;
 
 /** {@link TemporalWorker.health} of a worker for want of its server. */
 export const NOT_CONNECTED = "not connected";
@@ -100,6 +114,35 @@ export function createTemporalWorker(options: TemporalWorkerOptions): TemporalWo
   let loop: Promise<void> | undefined;
   let wake: () => void = () => {};
 
+  /**
+   * Shuts the worker down when its server returns from a long absence; the loop makes another at once. Before the
+   * return the SDK could not shut it down in order. Returns what ends the watch.
+   */
+  function watchServer(watched: Worker): () => void {
+    let awaySince: number | undefined;
+    let timer: NodeJS.Timeout | undefined;
+    let isOver = false;
+    async function look(): Promise<void> {
+      const isReachable = await options.isReachable();
+      if (isOver) return;
+      const now = performance.now();
+      if (!isReachable) awaySince ??= now;
+      else if (awaySince !== undefined && now - awaySince >= (options.awayMs ?? AWAY_MS)) {
+        if (watched.getState() === "RUNNING") watched.shutdown();
+        return;
+      } else awaySince = undefined;
+      lookAfter(isReachable ? LOOK_MS : LOOK_AWAY_MS);
+    }
+    function lookAfter(ms: number): void {
+      timer = setTimeout(() => void look(), ms);
+    }
+    lookAfter(LOOK_MS);
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+    };
+  }
+
   async function runOnce(): Promise<void> {
     // Comes first, so that code that cannot be bundled is reported even while Temporal is unreachable.
     const bundle = await workflowBundle(options.bundleFolder);
@@ -120,7 +163,8 @@ export function createTemporalWorker(options: TemporalWorkerOptions): TemporalWo
       health = "ok";
       loggedReason = "";
       log.info("The Temporal worker takes work");
-      await worker.run();
+      const endWatch = watchServer(worker);
+      await worker.run().finally(endWatch);
     } finally {
       health = NOT_CONNECTED;
       worker = undefined;
@@ -150,6 +194,8 @@ export function createTemporalWorker(options: TemporalWorkerOptions): TemporalWo
     while (!stopping) {
       try {
         await runOnce();
+        // It was shut down, in order to be replaced.
+        continue;
       } catch (error) {
         recordFailure(error);
       }

@@ -26,6 +26,7 @@ test("a worker that never reached Temporal is not connected, in words", async ()
     clock: testClock(),
     log: silentLog,
     graceMs: 0,
+    isReachable: () => Promise.resolve(true),
   });
   worker.start();
   await expect.poll(() => worker.failures().count).toBeGreaterThan(0);

@@ -111,6 +111,7 @@ test("a worker that a server refuses in one way or another warns once", async ()
     clock: systemClock,
     log: Object.assign(Object.create(silentLog) as typeof silentLog, { warn: (line: unknown) => warnings.push(line) }),
     graceMs: 0,
+    isReachable: () => Promise.resolve(true),
   });
   worker.start();
   onTestFinished(() => worker.stop());

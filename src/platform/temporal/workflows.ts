@@ -37,7 +37,7 @@ export function createWorkflowStarter(
 }
 
 /** Waits before retries while Temporal is away, milliseconds. */
-export const WORKFLOW_RETRY_MS: readonly number[] = [200, 500, 1_000, 2_000, 5_000];
+export const WORKFLOW_RETRY_MS: readonly number[] = [200, 500, 1_000, 2_000];
 
 /** Handles the messages of a topic by a signal to the workflow of the row that `idMember` of the payload names. */
 export function signalOn(
