@@ -75,6 +75,7 @@ import { wrongCodes } from "./0096-wrong-codes.ts";
 import { signInAddresses } from "./0097-sign-in-addresses.ts";
 import { ordersOfLongLists } from "./0098-orders-of-long-lists.ts";
 import { webhookTallies } from "./0121-webhook-tallies.ts";
+import { foldersOfSecrets } from "./0123-folders-of-secrets.ts";
 import { sessionPurges } from "./0125-session-purges.ts";
 import { directoryMoves } from "./0120-directory-moves.ts";
 import { openCheckouts } from "./0119-open-checkouts.ts";
@@ -163,4 +164,5 @@ export const migrations: readonly MigrationObject[] = [
   ordersOfLongLists,
   webhookTallies,
   sessionPurges,
+  foldersOfSecrets,
 ];

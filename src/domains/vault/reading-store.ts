@@ -23,16 +23,24 @@ export interface StoredVersion extends SealedVersion {
 /** Answer to a question: the seal, and the version where there is one. */
 export type Answer = SealRow & (StoredVersion | { version: null });
 
+// The subquery with a limit, which cannot be joined in another way, has a version found by its number: as a plain join
+// it was found by reading all versions of its secret, and by a plan made for small tables, those of all secrets.
 const sql = `
-  select ${SEAL_COLUMNS}, v.version, v.key_id as "keyId", v.wrapped_key as "wrappedKey", v.value,
-    v.created_at as "createdAt", n.tags, n.description, k.key_id as "organizationKeyId", k.box as "organizationKeyBox"
+  select ${SEAL_COLUMNS}, found.*
   from unnest($1::uuid[], $2::text[], $3::bigint[]) with ordinality as q (org_uuid, name, version, position)
   cross join vault_seal s
-  left join (vault_secrets n
-    join vault_versions v on v.secret_id = n.secret_id and v.version >= n.first_version
-    join vault_keyrings k on k.org_uuid = n.org_uuid)
-    on n.org_uuid = q.org_uuid and n.name = q.name and n.deleted_at is null
-      and v.version = coalesce(q.version, n.version)
+  left join lateral (
+    select v.version, v.key_id as "keyId", v.wrapped_key as "wrappedKey", v.value, v.created_at as "createdAt",
+      n.tags, n.description, k.key_id as "organizationKeyId", k.box as "organizationKeyBox"
+    from vault_secrets n
+    join lateral (
+      select * from vault_versions v
+      where v.secret_id = n.secret_id and v.version >= n.first_version and v.version = coalesce(q.version, n.version)
+      limit 1
+    ) v on true
+    join vault_keyrings k on k.org_uuid = n.org_uuid
+    where n.org_uuid = q.org_uuid and n.name = q.name and n.deleted_at is null
+  ) found on true
   order by q.position`;
 
 /** Reads the seal and the secrets in one statement: what it returns was true at one moment. */

@@ -171,7 +171,10 @@ export function pageOfSecrets(
   return readList(database, list, page);
 }
 
-/** The folders of the names in use, what stands before their first dots, and how many names are in each. */
+/**
+ * The folders of the names in use, what stands before their first dots, and how many names are in each: the first by
+ * name. Written as in the index `vault_secrets_by_folder`, from which alone they are read and counted, in order.
+ */
 export function foldersOf(
   database: Reader,
   orgUuid: string,
