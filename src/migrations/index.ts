@@ -75,7 +75,9 @@ import { wrongCodes } from "./0096-wrong-codes.ts";
 import { signInAddresses } from "./0097-sign-in-addresses.ts";
 import { ordersOfLongLists } from "./0098-orders-of-long-lists.ts";
 import { webhookTallies } from "./0121-webhook-tallies.ts";
+import { roomForLeases } from "./0122-room-for-leases.ts";
 import { foldersOfSecrets } from "./0123-folders-of-secrets.ts";
+import { subscribedEvents } from "./0124-subscribed-events.ts";
 import { sessionPurges } from "./0125-session-purges.ts";
 import { directoryMoves } from "./0120-directory-moves.ts";
 import { openCheckouts } from "./0119-open-checkouts.ts";
@@ -163,6 +165,8 @@ export const migrations: readonly MigrationObject[] = [
   signInAddresses,
   ordersOfLongLists,
   webhookTallies,
+  roomForLeases,
+  subscribedEvents,
   sessionPurges,
   foldersOfSecrets,
 ];

@@ -28,33 +28,8 @@ export function insertForSubscribers(
   stored: () => void,
 ): void {
   const { type, appId } = subscribed;
-  tx.defer(
-    `with subscribers as materialized (
-       select webhook_id, generation, failing_since, case when scope = 'org' then org_uuid end as only_of from webhooks
-       where status = 'enabled' and events && array[$1::text, '*']
-         and ((scope = 'org' and org_uuid = any ($2)) or (scope = 'app' and app_id = $3))
-       order by webhook_id for key share
-     ), events as materialized (
-       select * from unnest($2::uuid[], $4::text[], $5::text[]) as e (org_uuid, id, body)
-     ), stored as (
-       insert into webhook_events (event_id, type, body, created_at)
-       select id, $1, body, $6 from events e
-       where exists (select from subscribers w where w.only_of is null or w.only_of = e.org_uuid)
-     ), added as (
-       insert into webhook_deliveries
-         (delivery_id, event_id, webhook_id, generation, status, queue, next_attempt_at, created_at, traceparent)
-       select gen_random_uuid(), e.id, w.webhook_id, w.generation, 'pending',
-         case when open.next is null then 'first' else 'retry' end,
-         coalesce(open.next, ${present("$8")}), $6, $7
-       from events e join subscribers w on w.only_of is null or w.only_of = e.org_uuid left join lateral (
-         select min(next_attempt_at) as next from webhook_deliveries d
-         where w.failing_since is not null and d.webhook_id = w.webhook_id and d.generation = w.generation
-           and d.queue = 'retry'
-           and d.status = 'pending'
-       ) open on true
-       returning event_id
-     )
-     select event_id from added limit 1`,
+  tx.defer<{ stored: boolean }>(
+    `select store_subscribed_events($1, $2, $3, $4, $5, $6, $7, ${present("$8")}) as stored`,
     [
       type,
       events.map(({ orgUuid }) => orgUuid),
@@ -65,8 +40,8 @@ export function insertForSubscribers(
       currentTraceparent() ?? null,
       now,
     ],
-    (rows) => {
-      if (rows.length > 0) stored();
+    ([row]) => {
+      if (row?.stored === true) stored();
     },
   );
 }

@@ -44,13 +44,15 @@ export interface Shares {
 const WALKED = 2_000;
 
 /**
- * Leases the deliveries of `due` until $1 plus $2 ms and reads them. Only by keys, one after another, so that the cost
- * of a batch does not depend on the size of the tables.
+ * Leases the deliveries of `due`, whose rows are locked, until $1 plus $2 ms and reads them. Only by keys, one after
+ * another, so that the cost of a batch does not depend on the size of the tables. Rows are found by their place in the
+ * table (`ctid`): for arrays of ids, a plan that was made while the table was small reads all of it, and it is kept
+ * while the table grows.
  */
 const taken = (lease: readonly string[]): string => `moved as (
-    update webhook_deliveries set ${lease.map((column) => `${column} = ${presentPlus("$1", "$2")}`).join(", ")}
-    where delivery_id = any(array(select delivery_id from due))
-    returning delivery_id, webhook_id, event_id, traceparent, generation, tries
+    update webhook_deliveries d set ${lease.map((column) => `${column} = ${presentPlus("$1", "$2")}`).join(", ")}
+    from due where d.ctid = due.tid
+    returning d.delivery_id, d.webhook_id, d.event_id, d.traceparent, d.generation, d.tries
   ),
   taken as (
     select moved.delivery_id as "deliveryId", moved.webhook_id as "webhookId", moved.event_id as "eventId",
@@ -100,8 +102,8 @@ const take = `with recursive ${waitingFor("first", "$3::uuid")},
     where coalesce(k.free, 1) > 0 and coalesce(o.held, 0) + 2 <= case when k.quick then $12::int else $13::int end
   ),
   open as materialized (
-    select hooks.*, d.delivery_id, d.next_attempt_at as due_at from hooks cross join lateral (
-      select delivery_id, next_attempt_at from webhook_deliveries
+    select hooks.*, d.tid, d.next_attempt_at as due_at from hooks cross join lateral (
+      select ctid as tid, next_attempt_at from webhook_deliveries
       where webhook_id = hooks.webhook_id and status = 'pending' and queue = 'first' and generation = hooks.generation
         and next_attempt_at <= ${present("$1")} and (leased_until is null or leased_until <= ${present("$1")})
       order by next_attempt_at limit hooks.free
@@ -120,15 +122,16 @@ const take = `with recursive ${waitingFor("first", "$3::uuid")},
     from ranked where host_place <= $15::int
   ),
   chosen as materialized (
-    select delivery_id from placed
+    select tid from placed
     where held + nth + turn <= places and active + nth + turn_of_all <= $14::int
     order by held + nth, due_at limit $14
   ),
   due as materialized (
-    select delivery_id from webhook_deliveries
-    where delivery_id = any(array(select delivery_id from chosen)) and status = 'pending'
-      and (leased_until is null or leased_until <= ${present("$1")})
-    for update skip locked
+    select d.tid from chosen cross join lateral (
+      select ctid as tid from webhook_deliveries
+      where ctid = chosen.tid and status = 'pending' and (leased_until is null or leased_until <= ${present("$1")})
+      limit 1 for update skip locked
+    ) d
   ),
   ${taken(["leased_until"])}
   select c.walked, c.last, taken.* from (
@@ -186,8 +189,8 @@ export function takeRetries(
   return database.prepared<TakenDelivery>(
     "webhooks-take-retries",
     `with due as materialized (
-       select d.delivery_id from webhooks w cross join lateral (
-         select delivery_id from webhook_deliveries
+       select d.tid from webhooks w cross join lateral (
+         select ctid as tid from webhook_deliveries
          where webhook_id = w.webhook_id and generation = w.generation and status = 'pending' and queue = 'retry'
            and next_attempt_at <= ${present("$1")}
          order by next_attempt_at limit $4 for update skip locked

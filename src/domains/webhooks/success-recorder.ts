@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Database } from "../../platform/db/types.ts";
 import { withoutTrace } from "../../platform/tracing.ts";
 import { markDelivered } from "./queue-store.ts";
@@ -5,6 +6,8 @@ import type { AttemptRecord } from "./store.ts";
 
 /** Successes that one statement records. */
 const BATCH = 200;
+/** Wait after a statement, in which successes gather for the next one. */
+const GATHER_MS = 10;
 
 interface Waiting {
   deliveryId: string;
@@ -15,7 +18,8 @@ interface Waiting {
 
 /**
  * Creates a function that records a success and resolves to whether the endpoint was failing until then. Successes that
- * come while a statement runs share the next one; a batch that cannot be recorded is recorded one by one.
+ * come while a statement runs, or shortly after it, share the next one; a batch that cannot be recorded is recorded one
+ * by one.
  */
 export function createSuccessRecorder(database: Pick<Database, "prepared">) {
   const waiting: Waiting[] = [];
@@ -33,7 +37,10 @@ export function createSuccessRecorder(database: Pick<Database, "prepared">) {
 
   async function run(): Promise<void> {
     isRunning = true;
-    while (waiting.length > 0) await record(waiting.splice(0, BATCH));
+    while (waiting.length > 0) {
+      await record(waiting.splice(0, BATCH));
+      if (waiting.length < BATCH) await sleep(GATHER_MS);
+    }
     isRunning = false;
   }
 
