@@ -38,14 +38,18 @@ export interface TemporalWorker {
 const RECONNECT_MS = 1_000;
 
 /**
- * A worker whose server was away for longer is replaced at the return, milliseconds. The SDK asks for work with a
- * back-off that grows to 12 s, which a new worker does not wait for. Nothing is lost by it: activities of the time
- * before have ended, and the SDK has given up reporting their results, which it tries for 10 s.
+ * Absence of the server after which the worker is replaced when the server returns, milliseconds. The SDK polls for
+ * work with a back-off of up to 12 s; a new worker polls at once.
  */
 const AWAY_MS = 20_000;
-/** Wait between two looks at the server, milliseconds; the second one while it is away. */
-const LOOK_MS = 3_000;
-const LOOK_AWAY_MS = 1_000;
+/** Intervals of the check of the server: while it is reachable, and while it is away, milliseconds. */
+const CHECK_MS = 3_000;
+const CHECK_AWAY_MS = 1_000;
+/**
+ * How long after the return a worker with activities in flight is not replaced, but checked again, milliseconds: a
+ * shutdown would give up those that take longer than `graceMs`, and then the SDK polls again anyway.
+ */
+const BUSY_MS = 12_000;
 
 /** {@link TemporalWorker.health} of a worker for want of its server. */
 export const NOT_CONNECTED = "not connected";
@@ -84,24 +88,28 @@ const MAX_CONCURRENT_ACTIVITIES = 1_000;
 const HEARTBEAT_MS = 5_000;
 
 /**
- * Sends heartbeats for every activity, so that Temporal soon notices a killed worker, and records it as a span of the
- * trace that the workflow passes on.
+ * Sends heartbeats for every activity, so that Temporal soon notices a killed worker, records it as a span of the
+ * trace that the workflow passes on, and counts it in `inFlight`.
  */
-const activityInterceptor: ActivityInterceptorsFactory = (context) => ({
-  inbound: {
-    async execute(input, next) {
-      const { activityType } = context.info;
-      const timer = setInterval(() => context.heartbeat(), HEARTBEAT_MS);
-      try {
-        return await (tracing()
-          ? handleTraced(`activity ${activityType}`, traceparentOf(input.headers), () => next(input))
-          : next(input));
-      } finally {
-        clearInterval(timer);
-      }
+const interceptActivities =
+  (inFlight: { count: number }): ActivityInterceptorsFactory =>
+  (context) => ({
+    inbound: {
+      async execute(input, next) {
+        const { activityType } = context.info;
+        const timer = setInterval(() => context.heartbeat(), HEARTBEAT_MS);
+        inFlight.count++;
+        try {
+          return await (tracing()
+            ? handleTraced(`activity ${activityType}`, traceparentOf(input.headers), () => next(input))
+            : next(input));
+        } finally {
+          inFlight.count--;
+          clearInterval(timer);
+        }
+      },
     },
-  },
-});
+  });
 
 /** Creates the worker that polls the task queue for all workflows and activities of the program. */
 export function createTemporalWorker(options: TemporalWorkerOptions): TemporalWorker {
@@ -110,33 +118,47 @@ export function createTemporalWorker(options: TemporalWorkerOptions): TemporalWo
   let health = "starting";
   let loggedReason = "";
   const failures = { count: 0, lastAt: 0 };
+  /** Activities in flight. */
+  const inFlight = { count: 0 };
   let worker: Worker | undefined;
+  /** The worker was shut down in order to be replaced. */
+  let isReplaced = false;
   let loop: Promise<void> | undefined;
   let wake: () => void = () => {};
 
   /**
-   * Shuts the worker down when its server returns from a long absence; the loop makes another at once. Before the
-   * return the SDK could not shut it down in order. Returns what ends the watch.
+   * Shuts the worker down once its server is back after a long absence; `run` then creates a new one. While the server
+   * is away, the SDK cannot shut down cleanly. Returns a function that ends the check.
    */
   function watchServer(watched: Worker): () => void {
     let awaySince: number | undefined;
+    let backSince: number | undefined;
     let timer: NodeJS.Timeout | undefined;
     let isOver = false;
-    async function look(): Promise<void> {
+    async function check(): Promise<void> {
       const isReachable = await options.isReachable();
       if (isOver) return;
       const now = performance.now();
-      if (!isReachable) awaySince ??= now;
-      else if (awaySince !== undefined && now - awaySince >= (options.awayMs ?? AWAY_MS)) {
-        if (watched.getState() === "RUNNING") watched.shutdown();
-        return;
-      } else awaySince = undefined;
-      lookAfter(isReachable ? LOOK_MS : LOOK_AWAY_MS);
+      if (!isReachable) {
+        awaySince ??= now;
+        backSince = undefined;
+      } else if (awaySince !== undefined) {
+        backSince ??= now;
+        const wasLong = backSince - awaySince >= (options.awayMs ?? AWAY_MS);
+        if (wasLong && inFlight.count === 0) return replace();
+        if (!wasLong || now - backSince >= BUSY_MS) awaySince = backSince = undefined;
+      }
+      checkAfter(awaySince === undefined ? CHECK_MS : CHECK_AWAY_MS);
     }
-    function lookAfter(ms: number): void {
-      timer = setTimeout(() => void look(), ms);
+    function replace(): void {
+      if (watched.getState() !== "RUNNING") return;
+      isReplaced = true;
+      watched.shutdown();
     }
-    lookAfter(LOOK_MS);
+    function checkAfter(ms: number): void {
+      timer = setTimeout(() => void check(), ms);
+    }
+    checkAfter(CHECK_MS);
     return () => {
       isOver = true;
       clearTimeout(timer);
@@ -155,7 +177,7 @@ export function createTemporalWorker(options: TemporalWorkerOptions): TemporalWo
         workflowBundle: bundle,
         activities: options.activities,
         maxConcurrentActivityTaskExecutions: MAX_CONCURRENT_ACTIVITIES,
-        interceptors: { activity: [activityInterceptor] },
+        interceptors: { activity: [interceptActivities(inFlight)] },
         shutdownGraceTime: options.graceMs,
         shutdownForceTime: options.graceMs + 1_000,
       });
@@ -194,12 +216,14 @@ export function createTemporalWorker(options: TemporalWorkerOptions): TemporalWo
     while (!stopping) {
       try {
         await runOnce();
-        // It was shut down, in order to be replaced.
-        continue;
       } catch (error) {
-        recordFailure(error);
+        // An activity that began after the check may outlast the shutdown.
+        if (isReplaced) log.debug({ err: error }, "A Temporal worker did not shut down in order");
+        else recordFailure(error);
       }
-      if (!stopping) {
+      const isNext = isReplaced;
+      isReplaced = false;
+      if (!stopping && !isNext) {
         await new Promise<void>((resolve) => {
           wake = resolve;
           setTimeout(resolve, RECONNECT_MS);
