@@ -52,7 +52,7 @@ const shares = (more: Partial<Shares>): Shares => ({
   ...more,
 });
 const take = async (more: Partial<Shares> = {}): Promise<TakenDelivery[]> =>
-  (await takeFirst(database, now, 30_000, null, shares(more))).taken;
+  (await takeFirst(database, now, 30_000, null, shares(more), 0)).taken;
 const idsOf = (taken: readonly TakenDelivery[]): string[] => taken.map((one) => one.webhookId).toSorted();
 const held = (all: number) => ({ all, active: all });
 
@@ -118,6 +118,6 @@ it("a leased delivery is not leased again until the lease expires, and not at al
   expect(idsOf(both.flat())).toEqual(ids.toSorted());
   expect(await take()).toEqual([]);
   await database.transaction((tx) => tx.query("update webhooks set generation = 1 where webhook_id = $1", [ids[0]]));
-  const later = await takeFirst(database, new Date(now.getTime() + 30_000), 30_000, null, shares({}));
+  const later = await takeFirst(database, new Date(now.getTime() + 30_000), 30_000, null, shares({}), 0);
   expect(idsOf(later.taken)).toEqual(ids.slice(1).toSorted());
 });

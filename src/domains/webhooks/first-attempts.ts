@@ -9,8 +9,8 @@ import type { TakenDelivery } from "./places-store.ts";
 import { ATTEMPT_SLACK_MS, POLL_MS } from "./rules.ts";
 
 /**
- * Wait after a lease before the next one, as a multiple of how long it took, so that one statement serves the places
- * that become free meanwhile and leases do not fill the time of a slow database.
+ * Wait between a run that has leased deliveries and the next run: twice the duration of the lease, at most 10 ms, so
+ * that one statement serves all places that become free meanwhile.
  */
 const GATHER = { factor: 2, maxMs: 10 };
 
@@ -27,6 +27,8 @@ export function createFirstAttempts(
 ): FirstAttempts {
   const pace = createPace();
   const leaseMs = config.timeoutMs + ATTEMPT_SLACK_MS;
+  /** Deliveries that this process has leased. */
+  let leased = 0;
   /** Where the walk over the endpoints continues; null at its start. */
   let position: string | null = null;
 
@@ -38,7 +40,8 @@ export function createFirstAttempts(
       const shares = pace.shares(poller.inFlight() - active - silent);
       if (shares.free.active <= 0 || shares.free.quick <= 0) return false;
       const beganAt = performance.now();
-      const { taken, next } = await takeFirst(database, databaseTime(clock), leaseMs, position, shares);
+      const { taken, next } = await takeFirst(database, databaseTime(clock), leaseMs, position, shares, leased);
+      leased += taken.length;
       for (const delivery of taken) begin(() => post(delivery));
       const tookMs = performance.now() - beganAt;
       if (taken.length > 0) poller.pause(Math.min(GATHER.factor * tookMs, GATHER.maxMs));

@@ -44,15 +44,14 @@ export interface Shares {
 const WALKED = 2_000;
 
 /**
- * Leases the deliveries of `due`, whose rows are locked, until $1 plus $2 ms and reads them. Only by keys, one after
- * another, so that the cost of a batch does not depend on the size of the tables. Rows are found by their place in the
- * table (`ctid`): for arrays of ids, a plan that was made while the table was small reads all of it, and it is kept
- * while the table grows.
+ * Leases the deliveries of `due` until $1 plus $2 ms and reads them, key by key, so that the cost of a batch does not
+ * depend on the size of the tables. `due` holds their places in the table (`ctid`). A row that another transaction has
+ * changed since the statement began is left for the next lease.
  */
 const taken = (lease: readonly string[]): string => `moved as (
-    update webhook_deliveries d set ${lease.map((column) => `${column} = ${presentPlus("$1", "$2")}`).join(", ")}
-    from due where d.ctid = due.tid
-    returning d.delivery_id, d.webhook_id, d.event_id, d.traceparent, d.generation, d.tries
+    update webhook_deliveries set ${lease.map((column) => `${column} = ${presentPlus("$1", "$2")}`).join(", ")}
+    where ctid = any(array(select tid from due))
+    returning delivery_id, webhook_id, event_id, traceparent, generation, tries
   ),
   taken as (
     select moved.delivery_id as "deliveryId", moved.webhook_id as "webhookId", moved.event_id as "eventId",
@@ -127,11 +126,10 @@ const take = `with recursive ${waitingFor("first", "$3::uuid")},
     order by held + nth, due_at limit $14
   ),
   due as materialized (
-    select d.tid from chosen cross join lateral (
-      select ctid as tid from webhook_deliveries
-      where ctid = chosen.tid and status = 'pending' and (leased_until is null or leased_until <= ${present("$1")})
-      limit 1 for update skip locked
-    ) d
+    select ctid as tid from webhook_deliveries
+    where ctid = any(array(select tid from chosen)) and status = 'pending'
+      and (leased_until is null or leased_until <= ${present("$1")})
+    for update skip locked
   ),
   ${taken(["leased_until"])}
   select c.walked, c.last, taken.* from (
@@ -142,7 +140,8 @@ const take = `with recursive ${waitingFor("first", "$3::uuid")},
  * Leases first attempts that are due for `leaseMs`. Places are shared so that no organization can take the last: it
  * holds at most as many as it leaves free, a host has a share of its own, and the organizations that hold least come
  * first, then the oldest deliveries. Reads 2,000 endpoints after `after`; `next` is where the walk continues, null at
- * its end.
+ * its end. `leased` is the number of deliveries that this process has leased: at each power of two the statement is
+ * prepared again, since a connection keeps its plan, and one made while the table was small scans the whole table.
  */
 export async function takeFirst(
   database: Pick<Database, "prepared">,
@@ -150,11 +149,12 @@ export async function takeFirst(
   leaseMs: number,
   after: string | null,
   { endpoints, organizations, hosts, free, maxPerHost }: Shares,
+  leased: number,
 ): Promise<{ taken: TakenDelivery[]; next: string | null }> {
   const [known, orgs, places] = [[...endpoints.values()], [...organizations.values()], [...hosts.values()]];
   const rows = await database.prepared<
     { walked: number; last: string | null } & (TakenDelivery | { deliveryId: null })
-  >("webhooks-take-first", take, [
+  >(`webhooks-take-first-${Math.ceil(Math.log2(leased + 1))}`, take, [
     now,
     leaseMs,
     after ?? NIL_UUID,
