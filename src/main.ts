@@ -12,6 +12,7 @@ import { createLog } from "./platform/log.ts";
 import type { Log } from "./platform/log.ts";
 import { openOutput, STANDARD_ERROR, STANDARD_OUTPUT } from "./platform/log-output.ts";
 import { systemRandom } from "./platform/random.ts";
+import { STOP_SIGNALS } from "./platform/stop-signals.ts";
 import type { FakePayments } from "./launch/fake-payments.ts";
 import { version } from "./app/version.ts";
 import { readArguments, UsageError } from "./launch/arguments.ts";
@@ -20,7 +21,7 @@ import { loadSecrets, startServers } from "./launch/infrastructure.ts";
 import type { Servers } from "./launch/infrastructure.ts";
 import { mutualTlsLine } from "./launch/mutual-tls.ts";
 import { printResetLink, printStatus, runRewrap } from "./launch/status.ts";
-import { listenForStop, STOP_SIGNALS } from "./launch/stop-request.ts";
+import { listenForStop } from "./launch/stop-request.ts";
 import type { StopReason, StopRequest } from "./launch/stop-request.ts";
 
 /** Time limit for requests and work in flight at a stop, milliseconds; shorter after a failure. */
@@ -87,6 +88,7 @@ async function main(): Promise<void> {
       running.servers?.abandon();
       process.exit(1);
     },
+    // `npm start` alone: another parent, such as a shell with nohup, may end before the service.
     withParent: process.env["npm_lifecycle_event"] === "start",
   });
   const start =

@@ -1,5 +1,6 @@
 import { constants } from "node:os";
 import type { StartError } from "../platform/start-error.ts";
+import { STOP_SIGNALS } from "../platform/stop-signals.ts";
 
 /** Why the process stops. */
 export interface StopReason {
@@ -20,15 +21,10 @@ export interface StopRequest {
 }
 
 /**
- * The signals that stop the program: a supervisor's, those of Ctrl-C and Ctrl-\, and that of a terminal that closes.
- */
-export const STOP_SIGNALS = ["SIGTERM", "SIGINT", "SIGQUIT", "SIGHUP"] as const;
-
-/**
  * A second signal within this time repeats the first: npm forwards a signal that the whole process group has received.
  */
 const ECHO_MS = 1000;
-/** How often the program checks that the process that started it is there. */
+/** Interval of the check that the parent process is still there, milliseconds. */
 const PARENT_MS = 1000;
 
 /** Settings of {@link listenForStop}. */

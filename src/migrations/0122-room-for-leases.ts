@@ -1,9 +1,9 @@
 import { defineMigration } from "../platform/db/migrator.ts";
 
 /**
- * More room in new pages of deliveries: a lease takes all deliveries of a page in one statement, and each of them has
- * room for a second version there, without entries in the indexes. An attempt fills the rest. A lock that lets writes
- * go on.
+ * Leaves more than half of each new page free. One statement may lease all deliveries of a page; the new version of
+ * each row then fits on the same page and needs no index entries (HOT update). Recording an attempt may use the rest.
+ * Takes a lock that allows writes (SHARE UPDATE EXCLUSIVE).
  */
 export const roomForLeases = defineMigration("0122-room-for-leases", [
   "alter table webhook_deliveries set (fillfactor = 45)",

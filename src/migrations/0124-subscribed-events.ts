@@ -3,11 +3,13 @@ import { defineMigration } from "../platform/db/migrator.ts";
 const subscribes = "w.status = 'enabled' and w.events && array[of_type, '*']";
 
 /**
- * Stores events for their subscribers, and returns whether there are any. Most organizations have no webhook, and every
- * write with an event calls this: a look-up per index decides first, without the inserts, whose nodes are set up and
- * whose triggers fire even for no row. Neither look-up locks: the statement that follows selects again.
+ * Stores events with a delivery for each webhook that subscribes, and returns whether it added deliveries. Most
+ * organizations have no webhook, and every write with an event calls this, so one look-up for webhooks of organizations
+ * and one for those of the app come first: the inserts cost set-up and statement triggers even without rows. The
+ * look-ups take no locks; the statement after them reads the webhooks again and locks them.
  *
- * Plans are generic: an array or a null in the call makes a plan for the call seem cheaper than it is to make.
+ * Plans are always generic: with arrays or nulls as arguments, PostgreSQL underestimates custom plans and would plan
+ * again at every call.
  */
 const storing = `
   create function store_subscribed_events(

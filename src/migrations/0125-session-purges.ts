@@ -1,9 +1,10 @@
 import { defineConcurrentMigration } from "../platform/db/migrator.ts";
 
 /**
- * When the purge looks at a session next. A refresh moves the end of its session; an index over that end made each
- * refresh write all indexes of the table. The purge moves `purge_check_at` on instead, where a session lives. With room
- * on its page, a refresh then writes one new row version and no index. Instances of earlier versions store the default.
+ * A lower bound of each session's end, for the purge, which looks at a session 30 days after it. A refresh moves
+ * `expires_at`; an index on that column made each refresh write all indexes of the table. Where the session has a later
+ * end, the purge moves `purge_check_at` to it instead. With room on its page, a refresh then writes one new row version
+ * and no index entry. Instances of earlier versions store the default.
  */
 export const sessionPurges = defineConcurrentMigration("0125-session-purges", [
   "alter table sessions add column if not exists purge_check_at timestamptz not null default '-infinity'",

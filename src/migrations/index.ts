@@ -166,7 +166,7 @@ export const migrations: readonly MigrationObject[] = [
   ordersOfLongLists,
   webhookTallies,
   roomForLeases,
+  foldersOfSecrets,
   subscribedEvents,
   sessionPurges,
-  foldersOfSecrets,
 ];

@@ -1,6 +1,6 @@
 /**
- * Deletes one batch of rows that are over and resolves to their number. Safe to run on every instance at once. Validity
- * never depends on it: rows say how long they are valid.
+ * Handles one batch of rows that may be over and resolves to the number of rows handled. Safe to run on every instance
+ * at once. Validity never depends on it: rows say how long they are valid.
  */
 export type TidyTask = () => Promise<number>;
 

@@ -10,7 +10,7 @@ import type { Cores, Helper } from "./processes.ts";
 import type { LoadJob } from "./load/job.ts";
 import type { Sample } from "./rows/row.ts";
 import { startService } from "./service.ts";
-import { writeStatements } from "./statements.ts";
+import { STATEMENTS_FOLDER, writeStatements } from "./statements.ts";
 import type { Service, ServiceSettings } from "./service.ts";
 import { migrations } from "../../src/migrations/index.ts";
 import { migrate } from "../../src/platform/db/index.ts";
@@ -166,7 +166,10 @@ export async function createEnvironment(options: {
     async endRow(name) {
       // The latest first: services before those they talk to.
       for (const one of ofRow.splice(0).reverse()) await one.stop();
-      if (postgres !== undefined && name !== undefined) await writeStatements((await postgres).ready.url, name);
+      if (STATEMENTS_FOLDER === undefined || postgres === undefined || name === undefined) return;
+      await postgres
+        .then(({ ready }) => writeStatements(ready.url, name))
+        .catch((error: unknown) => options.log(`  the statements were not written: ${String(error)}`));
     },
     async stop() {
       await load.stop();

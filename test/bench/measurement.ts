@@ -1,4 +1,4 @@
-import { idleCores } from "./processes.ts";
+import { waitForIdleCores } from "./processes.ts";
 import type { FigureRow, RatioRow, Row, Sample, Side } from "./rows/row.ts";
 import type { Environment } from "./environment.ts";
 import { spread } from "./stats.ts";
@@ -51,7 +51,7 @@ async function playRatio(
 ): Promise<Outcome> {
   const [ours, other] = await row.sides(environment);
   const measure = async (side: Side, duration: number): Promise<Sample> => {
-    await idleCores();
+    await waitForIdleCores(log);
     return side.measure(duration);
   };
   await measure(ours, warmUp);

@@ -53,14 +53,15 @@ misses its target is marked as short in the table, and the last line names them 
 
   --rows a,b      only these rows: ${names.join(", ")}
   --rounds N      rounds of each row (5)
-  --seconds N     of each side in each round (2)
-  --warm-up N     seconds of each side before the first round (5)
+  --seconds N     of each side in each round (2; at least 8 for logins-better-auth)
+  --warm-up N     seconds of each side before the first round (5; at least 8 for logins-better-auth)
   --no-tools      our own load generator, even where wrk and h2load are installed
   --help          this text
   console         a group: all rows whose names begin with console-
 
 BENCH_PROFILE=<folder> writes CPU profiles of the service there; BENCH_NODE_OPTIONS are flags for its Node.
-BENCH_STATEMENTS=<folder> writes what the statements of each row cost the database there, as <row>.txt.
+BENCH_STATEMENTS=<folder> writes what the statements of each row cost the database there, as <row>.txt; not of a row
+with a PostgreSQL of its own.
 Needs two cores to tell servers (core 0) and load with the database (core 1) apart.
 The rows audit-… write ten million events first, users-… and me-million a million people,
 webhook… three million deliveries: minutes, and 20 GB in the

@@ -4,11 +4,11 @@
  */
 import { startPostgres } from "../../src/app/dev/postgres.ts";
 import { databaseUrl, runSql } from "../support/postgres.ts";
-import { countingSettings } from "./statements.ts";
+import { COUNTING_SETTINGS } from "./statements.ts";
 
 const server = await startPostgres({
   folder: process.env["FOLDER"] ?? "",
-  settings: countingSettings,
+  settings: COUNTING_SETTINGS,
   log: () => undefined,
   onFatal: (error) => {
     console.error(error.message);

@@ -112,23 +112,24 @@ function busySeconds(): number | undefined {
 
 /** Cores are idle when they are busy for less than this share of the time. */
 const IDLE_SHARE = 0.1;
-/** How long one look at the cores takes, milliseconds. */
-const LOOK_MS = 500;
-/** Looks before cores count as busy with something else. */
-const MAX_LOOKS = 40;
+/** Duration of one sample, milliseconds. */
+const SAMPLE_MS = 500;
+/** Samples after which the cores count as busy with something else. */
+const MAX_SAMPLES = 40;
 
 /**
  * Waits until both cores are idle, at most 20 s: what one side of a row left behind, such as requests whose clients are
  * gone or the vacuum of its rows, must not slow the other.
  */
-export async function idleCores(): Promise<void> {
+export async function waitForIdleCores(log: (line: string) => void): Promise<void> {
   let before = busySeconds();
-  for (let look = 0; before !== undefined && look < MAX_LOOKS; look++) {
-    await sleep(LOOK_MS);
+  for (let sample = 0; before !== undefined && sample < MAX_SAMPLES; sample++) {
+    await sleep(SAMPLE_MS);
     const after = busySeconds();
-    if (after === undefined || (after - before) * 1_000 < 2 * LOOK_MS * IDLE_SHARE) return;
+    if (after === undefined || (after - before) * 1_000 < 2 * SAMPLE_MS * IDLE_SHARE) return;
     before = after;
   }
+  if (before !== undefined) log("  the cores are still busy; measuring anyway");
 }
 
 /** Resident memory of a process in MiB; undefined where that cannot be read. */

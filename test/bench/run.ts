@@ -7,6 +7,7 @@ import type { Outcome } from "./measurement.ts";
 import { canPin } from "./processes.ts";
 import { rows } from "./rows/index.ts";
 import { createEnvironment } from "./environment.ts";
+import { STOP_SIGNALS } from "../../src/platform/stop-signals.ts";
 import { table } from "./table.ts";
 
 const results = new URL("results/", import.meta.url);
@@ -66,7 +67,7 @@ async function main(): Promise<void> {
 }
 
 // A signal also stops what was started.
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
+for (const signal of STOP_SIGNALS) process.once(signal, () => process.exit(1));
 try {
   await main();
 } catch (cause) {

@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { STOP_SIGNALS } from "../../src/platform/stop-signals.ts";
 import { connections } from "./connections.ts";
 import { deadEndpoints } from "./dead-endpoints.ts";
 import { killedInbox } from "./killed-inbox.ts";
@@ -117,7 +118,7 @@ const scenarios: Readonly<Record<string, Scenario>> = {
 /** Scenarios that run only when they are named. */
 const LONG = new Set(["oversize", "plans"]);
 
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => process.exit(1));
+for (const signal of STOP_SIGNALS) process.once(signal, () => process.exit(1));
 
 async function run(names: readonly string[]): Promise<void> {
   const since = Date.now();

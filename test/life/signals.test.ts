@@ -21,7 +21,9 @@ async function startByNpm() {
     stdio: ["ignore", "pipe", "inherit"],
     detached: true,
   });
-  const pid = child.pid ?? 0;
+  // Rejects when npm cannot be started.
+  await once(child, "spawn");
+  const pid = child.pid as number;
   onTestFinished(() => {
     try {
       process.kill(-pid, "SIGKILL");
@@ -41,9 +43,9 @@ async function startByNpm() {
 }
 
 test.each([
-  ["npm and the program, as by Ctrl-\\,", "SIGQUIT", "group"],
-  ["npm alone, which it ends,", "SIGHUP", "npm"],
-] as const)("a signal to %s stops the embedded servers in order (%s)", async (_to, signal, receiver) => {
+  ["SIGQUIT to npm and the program (Ctrl-\\)", "SIGQUIT", "group"],
+  ["SIGHUP that ends npm alone", "SIGHUP", "npm"],
+] as const)("%s stops the embedded servers in order", async (_title, signal, receiver) => {
   const { pid, folder, output, closed } = await startByNpm();
   process.kill(receiver === "group" ? -pid : pid, signal);
   await expect.poll(output).toMatch(/Stopping\nStopped\n$/u);

@@ -36,6 +36,10 @@ interface Node {
   "Node Type": string;
   "Relation Name"?: string;
   "Plan Rows": number;
+  /** With `analyze`. */
+  "Actual Rows"?: number;
+  "Actual Loops"?: number;
+  "Rows Removed by Filter"?: number;
   "Startup Cost": number;
   "Total Cost": number;
   Plans?: Node[];
@@ -66,6 +70,19 @@ function tablesOf({ Plans: below = [], "Relation Name": relation }: Node): strin
   return [...(relation === undefined ? [] : [relation]), ...below.flatMap(tablesOf)];
 }
 
+type Plans = { "QUERY PLAN": [{ Plan: Node }] };
+
+/** Executes a statement and returns the number of rows that it read of a table. */
+export async function rowsRead(client: pg.Client, { text, values }: Sent, table: string): Promise<number> {
+  const rowsOf = (node: Node): number => {
+    const { "Actual Loops": loops = 0, "Actual Rows": rows = 0, "Rows Removed by Filter": removed = 0 } = node;
+    const own = node["Relation Name"] === table ? loops * (rows + removed) : 0;
+    return (node.Plans ?? []).reduce((sum, below) => sum + rowsOf(below), own);
+  };
+  const { rows } = await client.query<Plans>(`explain (analyze, format json) ${text}`, values as unknown[]);
+  return rowsOf((rows[0] as Plans)["QUERY PLAN"][0].Plan);
+}
+
 /**
  * What a statement's plans read, and what of them grows with these tables, empty where nothing does: of the plan for
  * these values, and of the one for whatever values. Statements that come again are prepared, and the server decides
@@ -78,7 +95,6 @@ export async function explain(
   most: number,
 ): Promise<Findings> {
   const planned = async (options: string, given: readonly unknown[]): Promise<Findings> => {
-    type Plans = { "QUERY PLAN": [{ Plan: Node }] };
     const { rows } = await client.query<Plans>(`explain (${options}) ${text}`, given as unknown[]);
     const plan = (rows[0] as Plans)["QUERY PLAN"][0].Plan;
     return { tables: tablesOf(plan), complaints: growing(plan, tables, most) };

@@ -11,7 +11,7 @@ import type { TemporalSearch } from "./temporal-search.ts";
 
 /**
  * Finds the `temporal` program: on the PATH, else in the user's cache folder, to which it is downloaded or, without the
- * internet, built with Go (some minutes, once). Of several processes that need it at once, one gets it and the
+ * internet, built with Go (a few minutes, once). Of several processes that need it at once, one gets it and the
  * others wait.
  * @returns its absolute path.
  * @throws StartError when there is no way to get it; the message says what to install or set.
@@ -88,14 +88,17 @@ async function obtain(folder: string, kept: string, search: TemporalSearch): Pro
  */
 async function buildWithGo(
   work: string,
-  { path, log, signal, beatMs = 20_000 }: TemporalSearch,
+  { path, log, signal, heartbeatMs = 20_000 }: TemporalSearch,
 ): Promise<string | undefined> {
   const go = onPath(path, "go") ?? onPath("/usr/local/go/bin:/opt/homebrew/bin:/usr/local/bin", "go");
   if (go === null) return "Go is not installed";
-  log("Building the Temporal development server with Go (some minutes, once)");
+  log("Building the Temporal development server with Go (a few minutes, once)");
   const began = Date.now();
   const seconds = () => Math.round((Date.now() - began) / 1000);
-  const heartbeat = setInterval(() => log(`Still building the Temporal development server (${seconds()} s)`), beatMs);
+  const heartbeat = setInterval(
+    () => log(`Still building the Temporal development server (${seconds()} s)`),
+    heartbeatMs,
+  );
   try {
     const { error } = await runCommand(
       go,

@@ -12,7 +12,7 @@ export interface TemporalSearch {
   /** Aborts the search. */
   signal?: AbortSignal | undefined;
   /** Interval of the progress lines of a build, milliseconds; another one in tests. */
-  beatMs?: number;
+  heartbeatMs?: number;
   /** Origin of the downloads; another one in tests. */
   downloadOrigin?: string;
   /** SHA-256 of the archives by platform (`linux_amd64`); others in tests. */

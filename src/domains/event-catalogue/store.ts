@@ -17,7 +17,8 @@ const insertEvent = "insert into webhook_events (event_id, type, body, created_a
  * to it; nothing where none does. The webhooks are kept until the transaction ends: it waits for one that is being
  * deleted or disabled, which then receives nothing. Several transactions may keep the same ones. Where an endpoint's
  * latest outcome is a failure and it has retries open, its delivery joins them, first due at the next of them
- * (decisions 11.4). Calls `stored` when there are deliveries.
+ * (decisions 11.4). Calls `stored` when there are deliveries. The SQL is the function `store_subscribed_events`
+ * (migration 0124).
  */
 export function insertForSubscribers(
   tx: Tx,

@@ -7,8 +7,8 @@ import type { GroupRow } from "./groups/store.ts";
 import { createCursors } from "./lists/cursor.ts";
 import { createLists } from "./lists/list.ts";
 import { GROUP, USER } from "./schema/index.ts";
-import { countUsers, SHOWN_COLUMNS, USER_SIZE } from "./users/store.ts";
-import type { ShownUser } from "./users/store.ts";
+import { countUsers, LISTED_USER_COLUMNS, USER_SIZE } from "./users/store.ts";
+import type { ListedUser } from "./users/store.ts";
 import { createUsers } from "./users/users.ts";
 
 /** SCIM 2.0 provisioning (RFC 7643, RFC 7644, RFC 9865; decisions 8.6 to 8.10). */
@@ -21,12 +21,12 @@ export function createScim(deps: ScimDeps) {
     users,
     groups,
     bulk: createBulk(deps, users, groups),
-    userLists: createLists<ShownUser>(lists, {
+    userLists: createLists<ListedUser>(lists, {
       kind: USER,
       table: USER_TABLE,
       from: "scim_users u",
       id: "u.user_uuid",
-      columns: SHOWN_COLUMNS,
+      columns: LISTED_USER_COLUMNS,
       size: USER_SIZE,
       total: countUsers,
     }),

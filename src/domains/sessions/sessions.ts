@@ -21,7 +21,7 @@ import type { SessionTtls } from "./open.ts";
 import { createOwnSessions } from "./own-sessions.ts";
 import { createRefresh } from "./refresh.ts";
 import { RETENTION_MS } from "./rules.ts";
-import { deleteOldSessions, lastProofs, markSecondFactor, markStepUp, signInAddresses } from "./store.ts";
+import { purgeSessions, lastProofs, markSecondFactor, markStepUp, signInAddresses } from "./store.ts";
 import { createOrganizationSwitch } from "./switch.ts";
 import { createTokens } from "./tokens.ts";
 import { vouchedOrg } from "./vouching.ts";
@@ -94,7 +94,7 @@ export function createSessions(deps: SessionsDeps) {
     lastSeen,
     tidy: {
       // Sessions that ended more than 30 days ago.
-      sessions: () => deleteOldSessions(database.background, dateOf(clock, -RETENTION_MS)),
+      sessions: () => purgeSessions(database.background, dateOf(clock, -RETENTION_MS)),
     },
     /** Writes the pending last-seen times. */
     close: (): Promise<void> => lastSeen.close(),

@@ -235,10 +235,11 @@ export async function touchSessions(database: Database, uses: ReadonlyMap<string
 }
 
 /**
- * Looks at up to 1,000 sessions that may have ended before a time: deletes those that have, with their refresh tokens,
- * and looks at the others again after their present end. Skips locked ones. Returns how many it looked at.
+ * Handles up to 1,000 sessions whose `purge_check_at` is before `before`: deletes those that ended before it, with
+ * their refresh tokens, and moves `purge_check_at` of the others to their end. Skips locked rows. Returns the number
+ * handled.
  */
-export async function deleteOldSessions(database: Database, before: Date): Promise<number> {
+export async function purgeSessions(database: Database, before: Date): Promise<number> {
   const sql = `with candidate as materialized (
       select uuid, expires_at from sessions where purge_check_at < $1 order by purge_check_at limit 1000
       for update skip locked
@@ -248,7 +249,7 @@ export async function deleteOldSessions(database: Database, before: Date): Promi
       update sessions s set purge_check_at = c.expires_at from candidate c
       where s.uuid = c.uuid and c.expires_at >= $1 returning 1
     ) select 1 as one from candidate`;
-  return (await database.prepared("sessions_delete_old", sql, [before])).length;
+  return (await database.prepared("sessions_purge", sql, [before])).length;
 }
 
 /** What {@link reauthorizeSession} checks. */

@@ -23,8 +23,8 @@ export interface StoredVersion extends SealedVersion {
 /** Answer to a question: the seal, and the version where there is one. */
 export type Answer = SealRow & (StoredVersion | { version: null });
 
-// The subquery with a limit, which cannot be joined in another way, has a version found by its number: as a plain join
-// it was found by reading all versions of its secret, and by a plan made for small tables, those of all secrets.
+// `limit 1` keeps the planner from flattening the subquery into a join, so that a version is read by its key. A plain
+// join reads all versions of the secret, or, by a plan made while the tables were small, the versions of all secrets.
 const sql = `
   select ${SEAL_COLUMNS}, found.*
   from unnest($1::uuid[], $2::text[], $3::bigint[]) with ordinality as q (org_uuid, name, version, position)

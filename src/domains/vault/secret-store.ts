@@ -172,8 +172,9 @@ export function pageOfSecrets(
 }
 
 /**
- * The folders of the names in use, what stands before their first dots, and how many names are in each: the first by
- * name. Written as in the index `vault_secrets_by_folder`, from which alone they are read and counted, in order.
+ * The first `most` folders by name, with the number of names in use in each; a folder is what stands before the first
+ * dot of a name. The expressions are those of the index `vault_secrets_by_folder`, so that an index-only scan reads and
+ * counts the folders in order.
  */
 export function foldersOf(
   database: Reader,

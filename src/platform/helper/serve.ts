@@ -1,5 +1,6 @@
 /** The side of a helper process that a pool starts: a low priority, jobs, and an end when the service ends it. */
 import { setPriority } from "node:os";
+import { STOP_SIGNALS } from "../stop-signals.ts";
 import type { HelperReply, HelperRequest } from "./pool.ts";
 
 /**
@@ -11,7 +12,7 @@ export async function serveJobs<Job, Result>(
 ): Promise<void> {
   setPriority(Number(process.argv[2] ?? "0"));
   // The service ends the helper: a terminal signals the whole process group, but jobs in flight still finish.
-  for (const name of ["SIGTERM", "SIGINT", "SIGQUIT", "SIGHUP"] as const) process.on(name, () => undefined);
+  for (const name of STOP_SIGNALS) process.on(name, () => undefined);
   process.on("disconnect", () => process.exit(0));
   const work = await load();
   const answer = async ({ id, job }: HelperRequest<Job>): Promise<void> => {

@@ -28,25 +28,25 @@ export function timestampFromText(text: string): Timestamp | undefined {
   return create(TimestampSchema, { seconds: BigInt(utc / 1000), nanos: nanos(fraction) });
 }
 
-const dayMs = 86_400_000;
+const DAY_MS = 86_400_000;
 const twoDigits = Array.from({ length: 100 }, (_, n) => String(n).padStart(2, "0"));
-/** The last day printed, and its date as `2026-01-31T`: most times of a response are of few days. */
-let lastDay = Number.NaN;
-let lastDate = "";
+/** Day of the time printed last, and its date with the `T`: most times of a response are of few days. */
+let cachedDay = Number.NaN;
+let cachedDate = "";
 
-/** Returns what `Date.toISOString` does, years 1 to 9999, at a fifth of its cost: lists print two times per item. */
+/** Returns the text of `Date.toISOString` for the years 1 to 9999 at a fifth of its cost; list items have two times. */
 export function isoText(ms: number): string {
-  const day = Math.floor(ms / dayMs);
-  if (day !== lastDay) {
-    lastDate = new Date(day * dayMs).toISOString().slice(0, 11);
-    lastDay = day;
+  const day = Math.floor(ms / DAY_MS);
+  if (day !== cachedDay) {
+    cachedDate = new Date(day * DAY_MS).toISOString().slice(0, 11);
+    cachedDay = day;
   }
-  const rest = ms - day * dayMs;
+  const rest = ms - day * DAY_MS;
   const hour = twoDigits[Math.floor(rest / 3_600_000)];
   const minute = twoDigits[Math.floor(rest / 60_000) % 60];
   const second = twoDigits[Math.floor(rest / 1000) % 60];
   const millis = rest % 1000;
-  return `${lastDate}${hour}:${minute}:${second}.${Math.floor(millis / 100)}${twoDigits[millis % 100]}Z`;
+  return `${cachedDate}${hour}:${minute}:${second}.${Math.floor(millis / 100)}${twoDigits[millis % 100]}Z`;
 }
 
 /** Prints a time in UTC to the millisecond; a zero fraction is left out. @throws RangeError outside years 1 to 9999 */

@@ -38,7 +38,7 @@ export const meAgainstBetterAuth: RatioRow = {
 };
 
 /** Sign-ins of some seconds each are in flight at better-auth: in a short round none might end. */
-const minSeconds = 8;
+const MIN_SECONDS = 8;
 
 /** Password sign-in on both sides, each with its own password hash. */
 export const loginsAgainstBetterAuth: RatioRow = {
@@ -65,12 +65,12 @@ export const loginsAgainstBetterAuth: RatioRow = {
       {
         name: "Atrium, logins",
         measure: (seconds) =>
-          environment.load({ ...ours, connections: inFlight, seconds: Math.max(seconds, minSeconds) }, service.pid),
+          environment.load({ ...ours, connections: inFlight, seconds: Math.max(seconds, MIN_SECONDS) }, service.pid),
       },
       {
         name: "better-auth, sign-ins",
         measure: (seconds) =>
-          environment.load({ ...theirs, connections: inFlight, seconds: Math.max(seconds, minSeconds) }, pid),
+          environment.load({ ...theirs, connections: inFlight, seconds: Math.max(seconds, MIN_SECONDS) }, pid),
       },
     ];
   },

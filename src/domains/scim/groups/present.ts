@@ -15,7 +15,7 @@ export interface ShownGroup extends GroupRow {
 /** Weak ETag of a group. */
 export const groupEtag = ({ version }: Pick<GroupRow, "version">): string => `W/"${version}"`;
 
-/** A group under the names of the schemas, with what the service adds; times are milliseconds. */
+/** A group under the names of the schemas, with what the service adds; times of `meta` are milliseconds. */
 function groupResource(row: ShownGroup, baseUrl: string): Resource {
   const { groupUuid, data, members = [], createdAt, updatedAt } = row;
   return {

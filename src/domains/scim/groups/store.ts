@@ -1,5 +1,5 @@
 import type { Database, Tx } from "../../../platform/db/types.ts";
-import { selected } from "../lists/columns.ts";
+import { selectList } from "../lists/columns.ts";
 import type { Resource } from "../resource/values.ts";
 
 /** A group as SCIM shows it, without its members. */
@@ -32,7 +32,7 @@ export interface NewGroup {
   at: Date;
 }
 
-const one = `select ${selected(GROUP_COLUMNS)} from scim_groups u where u.org_uuid = $1 and u.group_uuid = $2`;
+const one = `select ${selectList(GROUP_COLUMNS)} from scim_groups u where u.org_uuid = $1 and u.group_uuid = $2`;
 
 /** A group of an organization. */
 export async function findGroup(

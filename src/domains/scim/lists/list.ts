@@ -6,7 +6,7 @@ import { scimErrors } from "../errors.ts";
 import { createCompiler, createParameters, FilterSyntaxError, parseFilter } from "../filter/index.ts";
 import type { Column, Parameters, Table } from "../filter/index.ts";
 import type { ResourceKind } from "../schema/index.ts";
-import { selected } from "./columns.ts";
+import { selectList } from "./columns.ts";
 import type { Columns } from "./columns.ts";
 import type { Cursors, CursorScope, Position } from "./cursor.ts";
 
@@ -146,7 +146,7 @@ export function createLists<Row>(
           select r.*, count(*) over ()::int as uncut, coalesce(
             sum(${size}) over (order by nth rows between unbounded preceding and 1 preceding), 0) as "sizeBefore"
           from (
-            select ${selected(columns)}, u.sort_value as "sortValue", ${id}::text as "sortId",
+            select ${selectList(columns)}, u.sort_value as "sortValue", ${id}::text as "sortId",
               row_number() over (order by u.sort_value ${direction}, ${id} ${direction}) as nth
             from (
               select u.*, ${column.sql} as sort_value from ${few ? fenced : open}
@@ -156,10 +156,7 @@ export function createLists<Row>(
         async (tx) => {
           const read = (few: boolean) => (count === 0 ? [] : tx.query<Found<Row>>(pageOf(few), parameters.values));
           // Without a filter the page does not depend on the number: both travel in one round trip.
-          if (!isFiltered) {
-            const totalled = source.total(tx, orgUuid);
-            return Promise.all([read(false), totalled]);
-          }
+          if (!isFiltered) return Promise.all([read(false), source.total(tx, orgUuid)]);
           const matches = await countOf(tx, matching, counted);
           return [await read(matches <= MAX_EXACT), matches] as const;
         },

@@ -9,26 +9,27 @@ import type { Selection } from "../resource/select.ts";
 import { isObject } from "../resource/values.ts";
 import type { Json, Resource } from "../resource/values.ts";
 import { ENTERPRISE, USER } from "../schema/index.ts";
-import type { ShownUser } from "./store.ts";
+import type { ListedUser } from "./store.ts";
 
 /**
  * Weak ETag of a user: the groups they are in are part of it, and when they were created, because somebody who is
  * deleted and created again has the same id, and versions from 1.
  */
-export function userEtag({ version, groups, createdAt }: Pick<ShownUser, "version" | "groups" | "createdAt">): string {
+export function userEtag({ version, groups, createdAt }: Pick<ListedUser, "version" | "groups" | "createdAt">): string {
+  // The text of JSON.stringify([createdAt, groups]): another one would change every ETag that clients hold.
   const listed = groups.length === 0 ? "[]" : JSON.stringify(groups);
   const digest = hash("sha256", `["${isoText(createdAt.getTime())}",${listed}]`, "base64url");
   return `W/"${version}-${digest.slice(0, 16)}"`;
 }
 
 /**
- * A user under the names of the schemas, with what the service adds; times are milliseconds. `baseUrl`: of the
- * organization's SCIM.
+ * A user under the names of the schemas, with what the service adds; times of `meta` are milliseconds. `baseUrl`: of
+ * the organization's SCIM.
  */
-function userResource(row: ShownUser, baseUrl: string): Resource {
+function userResource(row: ListedUser, baseUrl: string): Resource {
   const { userUuid, data, active, groups, createdAt, updatedAt } = row;
   return {
-    // First, because V8 then copies the object as a whole.
+    // First: V8 clones the object of a leading spread as a whole.
     ...data,
     schemas: schemasOf(USER, data),
     id: userUuid,
@@ -51,7 +52,7 @@ function userResource(row: ShownUser, baseUrl: string): Resource {
   };
 }
 
-/** `meta` as a message: its times are timestamps, and no longer milliseconds. */
+/** Converts `meta` to a message, its times from milliseconds to timestamps. */
 export function metaMessage(meta: Json): MessageInitShape<typeof MetaSchema> {
   if (!isObject(meta)) return {};
   const { created, lastModified } = meta;
@@ -69,9 +70,10 @@ export function referenceMessage(value: Json): Record<string, Json> {
 }
 
 /** A user as the contract's message, with the attributes of a selection. */
-export function printUser(row: ShownUser, baseUrl: string, selection: Selection): MessageInitShape<typeof UserSchema> {
+export function printUser(row: ListedUser, baseUrl: string, selection: Selection): MessageInitShape<typeof UserSchema> {
   const shown = select(USER, userResource(row, baseUrl), selection);
   const { meta, groups, [ENTERPRISE]: extension } = shown;
+  // Members that the message does not have, such as the URN of the extension, are ignored.
   const message: MessageInitShape<typeof UserSchema> & Record<string, unknown> = { ...shown, groups: [] };
   if (Array.isArray(groups)) message.groups = groups.map(referenceMessage);
   if (meta !== undefined) message.meta = metaMessage(meta);

@@ -1,9 +1,9 @@
 import type { Database, Tx } from "../../../platform/db/types.ts";
-import { selected } from "../lists/columns.ts";
+import { selectList } from "../lists/columns.ts";
 import type { Resource } from "../resource/values.ts";
 
 /** What responses contain of a user. */
-export interface ShownUser {
+export interface ListedUser {
   userUuid: string;
   active: boolean;
   /** Attributes as they are returned, without those the service adds. */
@@ -15,7 +15,7 @@ export interface ShownUser {
 }
 
 /** A user as SCIM changes them. */
-export interface UserRow extends ShownUser {
+export interface UserRow extends ListedUser {
   /** Known elsewhere, and has not accepted yet. */
   invited: boolean;
   /** An invited user is to be a member once they accept. */
@@ -25,8 +25,8 @@ export interface UserRow extends ShownUser {
 /** Maximum number of groups that a user shows. */
 const MAX_GROUPS = 1_000;
 
-/** Columns of a {@link ShownUser}, of `scim_users u`, by their properties. */
-export const SHOWN_COLUMNS = {
+/** Columns of a {@link ListedUser}, of `scim_users u`, by their properties. */
+export const LISTED_USER_COLUMNS = {
   userUuid: "u.user_uuid",
   active: "u.active",
   data: "u.data",
@@ -38,11 +38,11 @@ export const SHOWN_COLUMNS = {
       select s.group_uuid as value, s.data->>'displayName' as display
       from scim_members m join scim_groups s on s.group_uuid = m.group_uuid
       where m.org_uuid = u.org_uuid and m.user_uuid = u.user_uuid order by 1 limit ${MAX_GROUPS}) g), '[]')`,
-} as const satisfies Record<keyof ShownUser, string>;
+} as const satisfies Record<keyof ListedUser, string>;
 
-const USER_COLUMNS = `${selected(SHOWN_COLUMNS)}, u.invited, u.wanted`;
+const USER_COLUMNS = `${selectList(LISTED_USER_COLUMNS)}, u.invited, u.wanted`;
 
-/** Size of a {@link ShownUser} `r`, bytes. Only of what is stored compressed is the text made for it. */
+/** Size of a {@link ListedUser} `r`, bytes. Only of what is stored compressed is the text made for it. */
 export const USER_SIZE = `case when pg_column_compression(r.data) is null then pg_column_size(r.data)
   else octet_length(r.data::text) end + pg_column_size(r.groups)`;
 
