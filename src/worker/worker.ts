@@ -121,7 +121,7 @@ export function createTemporalWorker(options: TemporalWorkerOptions): TemporalWo
   /** Activities in flight. */
   const inFlight = { count: 0 };
   let worker: Worker | undefined;
-  /** The worker was shut down in order to be replaced. */
+  /** The present worker was shut down in order to be replaced. */
   let isReplaced = false;
   let loop: Promise<void> | undefined;
   let wake: () => void = () => {};
@@ -214,6 +214,7 @@ export function createTemporalWorker(options: TemporalWorkerOptions): TemporalWo
 
   async function run(): Promise<void> {
     while (!stopping) {
+      isReplaced = false;
       try {
         await runOnce();
       } catch (error) {
@@ -221,9 +222,7 @@ export function createTemporalWorker(options: TemporalWorkerOptions): TemporalWo
         if (isReplaced) log.debug({ err: error }, "A Temporal worker did not shut down in order");
         else recordFailure(error);
       }
-      const isNext = isReplaced;
-      isReplaced = false;
-      if (!stopping && !isNext) {
+      if (!stopping && !isReplaced) {
         await new Promise<void>((resolve) => {
           wake = resolve;
           setTimeout(resolve, RECONNECT_MS);

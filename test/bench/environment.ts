@@ -166,9 +166,10 @@ export async function createEnvironment(options: {
     async endRow(name) {
       // The latest first: services before those they talk to.
       for (const one of ofRow.splice(0).reverse()) await one.stop();
-      if (STATEMENTS_FOLDER === undefined || postgres === undefined || name === undefined) return;
+      const folder = STATEMENTS_FOLDER;
+      if (folder === undefined || postgres === undefined || name === undefined) return;
       await postgres
-        .then(({ ready }) => writeStatements(ready.url, name))
+        .then(({ ready }) => writeStatements(folder, ready.url, name))
         .catch((error: unknown) => options.log(`  the statements were not written: ${String(error)}`));
     },
     async stop() {

@@ -28,9 +28,8 @@ const costs = `
   from pg_stat_statements s join pg_database d on d.oid = s.dbid
   where s.calls >= 20 order by s.total_exec_time desc limit 60`;
 
-/** Writes what the statements since the last call cost to `<row>.txt` in the folder, the most expensive first. */
-export async function writeStatements(url: string, row: string): Promise<void> {
-  if (STATEMENTS_FOLDER === undefined) return;
+/** Writes what the statements since the last call cost to `<row>.txt` in a folder, the most expensive first. */
+export async function writeStatements(folder: string, url: string, row: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
@@ -39,9 +38,9 @@ export async function writeStatements(url: string, row: string): Promise<void> {
     const lines = rows.map(({ calls, ms, us, wal, database, query }) =>
       [calls.padStart(9), ms.padStart(9), us.padStart(9), wal.padStart(7), ` ${database}: ${query}`].join(" "),
     );
-    mkdirSync(STATEMENTS_FOLDER, { recursive: true });
+    mkdirSync(folder, { recursive: true });
     const head = "    calls        ms   us/call WAL/call  statement";
-    writeFileSync(join(STATEMENTS_FOLDER, `${row}.txt`), `${[head, ...lines].join("\n")}\n`);
+    writeFileSync(join(folder, `${row}.txt`), `${[head, ...lines].join("\n")}\n`);
     await client.query("select pg_stat_statements_reset()");
   } finally {
     await client.end();

@@ -17,7 +17,7 @@ test("a worker whose Temporal returns from a long absence is replaced, and the n
   const taskQueue = `away-${randomUUID()}`;
   const read: unknown[] = [];
   const warnings: unknown[] = [];
-  const begun: unknown[] = [];
+  const infos: unknown[] = [];
   let isReachable = true;
   const worker = createTemporalWorker({
     connection: { address: `127.0.0.1:${link.port}` },
@@ -32,7 +32,7 @@ test("a worker whose Temporal returns from a long absence is replaced, and the n
     clock: systemClock,
     log: Object.assign(Object.create(silentLog) as typeof silentLog, {
       warn: (line: unknown) => warnings.push(line),
-      info: (line: unknown) => begun.push(line),
+      info: (line: unknown) => infos.push(line),
     }),
     graceMs: 1_000,
     isReachable: async () => (isReachable = (await client.health()).state === "ok"),
@@ -49,9 +49,9 @@ test("a worker whose Temporal returns from a long absence is replaced, and the n
 
   await link.cut();
   await expect.poll(() => isReachable).toBe(false);
-  expect(begun).toHaveLength(1);
+  expect(infos).toHaveLength(1);
   await link.restore();
-  await expect.poll(() => begun.length).toBe(2);
+  await expect.poll(() => infos.length).toBe(2);
   await start(after);
   await expect.poll(() => read).toContain(after);
   // The process says once, elsewhere, that Temporal is away.

@@ -21,7 +21,7 @@ import type { SessionTtls } from "./open.ts";
 import { createOwnSessions } from "./own-sessions.ts";
 import { createRefresh } from "./refresh.ts";
 import { RETENTION_MS } from "./rules.ts";
-import { purgeSessions, lastProofs, markSecondFactor, markStepUp, signInAddresses } from "./store.ts";
+import { lastProofs, markSecondFactor, markStepUp, purgeSessions, signInAddresses } from "./store.ts";
 import { createOrganizationSwitch } from "./switch.ts";
 import { createTokens } from "./tokens.ts";
 import { vouchedOrg } from "./vouching.ts";
