@@ -17,6 +17,11 @@ case $command in
     # Compiled code is kept for the next start. A young generation smaller than V8's default reduces the memory of
     # an idle service.
     export NODE_COMPILE_CACHE="${NODE_COMPILE_CACHE:-$PWD/node_modules/.cache/compiled}"
+    # Known from the beginning, so that the program notices when npm ended during the installation.
+    if [ "${npm_lifecycle_event:-}" = start ]; then
+      ATRIUM_NPM_PID=$PPID
+      export ATRIUM_NPM_PID
+    fi
     exec node --max-semi-space-size=16 src/main.ts "$@" ;;
   test) exec sh src/launch/test.sh "$@" ;;
   node) exec node "$@" ;;

@@ -34,14 +34,20 @@ export interface StopOptions {
   /** Called for a second signal more than a second after the first; exits the process. */
   exitNow(): void;
   /**
-   * Whether the end of the parent process stops the program too, like SIGHUP. npm passes on SIGTERM and SIGINT alone:
-   * any other signal ends npm and would leave the program behind.
+   * Process id of a parent whose end stops the program too, like SIGHUP; undefined for none. npm passes on SIGTERM and
+   * SIGINT alone: any other signal ends npm and would leave the program behind.
    */
-  withParent: boolean;
+  parent: number | undefined;
+}
+
+/** Process id of the npm that started the program; undefined when something else did. */
+export function npmPid(): number | undefined {
+  const pid = process.env["ATRIUM_NPM_PID"];
+  return pid === undefined ? undefined : Number(pid);
 }
 
 /** Listens for {@link STOP_SIGNALS} and uncaught errors. */
-export function listenForStop({ onError, exitNow, withParent }: StopOptions): StopRequest {
+export function listenForStop({ onError, exitNow, parent }: StopOptions): StopRequest {
   const controller = new AbortController();
   let resolve: (reason: StopReason) => void = () => {};
   const reason = new Promise<StopReason>((done) => {
@@ -66,8 +72,7 @@ export function listenForStop({ onError, exitNow, withParent }: StopOptions): St
       stopBy(name);
     });
   }
-  if (withParent) {
-    const parent = process.ppid;
+  if (parent !== undefined) {
     const timer = setInterval(() => {
       if (process.ppid === parent) return;
       clearInterval(timer);
