@@ -40,6 +40,7 @@ interface Node {
   "Actual Rows"?: number;
   "Actual Loops"?: number;
   "Rows Removed by Filter"?: number;
+  "Rows Removed by Index Recheck"?: number;
   "Startup Cost": number;
   "Total Cost": number;
   Plans?: Node[];
@@ -72,15 +73,21 @@ function tablesOf({ Plans: below = [], "Relation Name": relation }: Node): strin
 
 type Plans = { "QUERY PLAN": [{ Plan: Node }] };
 
-/** Executes a statement and returns the number of rows that it read of a table. */
-export async function rowsRead(client: pg.Client, { text, values }: Sent, table: string): Promise<number> {
-  const rowsOf = (node: Node): number => {
-    const { "Actual Loops": loops = 0, "Actual Rows": rows = 0, "Rows Removed by Filter": removed = 0 } = node;
-    const own = node["Relation Name"] === table ? loops * (rows + removed) : 0;
-    return (node.Plans ?? []).reduce((sum, below) => sum + rowsOf(below), own);
+/** Whether a statement only reads: it may be executed again. */
+export const isReading = ({ text }: Sent): boolean => !/\b(?:insert|update|delete|share)\b/iu.test(text);
+
+/** Executes a statement and returns the largest number of rows that one of its scans read, by table. */
+export async function rowsRead(client: pg.Client, { text, values }: Sent): Promise<ReadonlyMap<string, number>> {
+  const read = new Map<string, number>();
+  const count = (node: Node): void => {
+    const { "Relation Name": table, "Actual Loops": loops = 0, "Actual Rows": rows = 0, Plans: below = [] } = node;
+    const passed = (node["Rows Removed by Filter"] ?? 0) + (node["Rows Removed by Index Recheck"] ?? 0);
+    if (table !== undefined) read.set(table, Math.max(read.get(table) ?? 0, Math.round(loops * (rows + passed))));
+    below.forEach(count);
   };
-  const { rows } = await client.query<Plans>(`explain (analyze, format json) ${text}`, values as unknown[]);
-  return rowsOf((rows[0] as Plans)["QUERY PLAN"][0].Plan);
+  const { rows } = await client.query<Plans>(`explain (analyze, timing off, format json) ${text}`, values as unknown[]);
+  count((rows[0] as Plans)["QUERY PLAN"][0].Plan);
+  return read;
 }
 
 /**

@@ -37,5 +37,5 @@ it(`a read of a secret with ${VERSIONS} versions reads one of them`, async () =>
   const client = new pg.Client({ connectionString: app.databaseUrl });
   onTestFinished(() => client.end());
   await client.connect();
-  expect(await rowsRead(client, sent[0] as Sent, "vault_versions")).toBe(1);
+  expect((await rowsRead(client, sent[0] as Sent)).get("vault_versions")).toBe(1);
 });

@@ -93,6 +93,7 @@ export function certificatesOf(
       not_after: { sql: "c.not_after", type: "timestamptz" },
     },
     order: "-created_at",
+    countOrder: parameter === "" ? undefined : "c.not_after",
   };
   return readList(database, list, page);
 }

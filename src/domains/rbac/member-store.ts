@@ -120,8 +120,9 @@ export async function countMembers(database: Database, orgUuid: string, filter: 
 
 function narrowed(orgUuid: string, { emailKey, status, userUuid, roleId, q }: MemberFilter) {
   const params: unknown[] = [orgUuid];
-  const clauses = ["org_uuid = $1"];
-  clauses.push(status === undefined ? "status <> 'removed'" : `status = $${params.push(status)}`);
+  // The first condition is that of the indexes, whatever the status.
+  const clauses = ["org_uuid = $1", "status <> 'removed'"];
+  if (status !== undefined) clauses.push(`status = $${params.push(status)}`);
   if (emailKey !== undefined) clauses.push(`email_key = $${params.push(emailKey)}`);
   if (userUuid !== undefined) clauses.push(`user_uuid = $${params.push(userUuid)}`);
   if (roleId !== undefined) clauses.push(`role_id = $${params.push(roleId)}::bigint`);

@@ -74,7 +74,9 @@ export function svidsOf(
   const sort = { created_at: createdAt() };
   const id = { sql: "svid_id", type: "uuid" } as const;
   const list = { name: "svids", columns, from, params, id, q: ["spiffe_id", "serial"], sort };
-  return readList(database, { ...list, order: "-created_at" }, page);
+  // Few of an organization's SVIDs are active: those of 30 days are kept.
+  const countOrder = status === undefined || status === "revoked" ? undefined : "not_after";
+  return readList(database, { ...list, order: "-created_at", countOrder }, page);
 }
 
 /** The newest active SVIDs of an identity, at most `limit`. */

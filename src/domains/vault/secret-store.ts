@@ -119,10 +119,13 @@ export function versionsOf(
   name: string,
   most: number,
 ): Promise<{ version: number; createdAt: Date }[]> {
+  // The subquery reads no more versions than it returns.
   const sql = `select v.version, v.created_at as "createdAt"
-    from vault_secrets s join vault_versions v on v.secret_id = s.secret_id and v.version >= s.first_version
+    from vault_secrets s cross join lateral (
+      select * from vault_versions v where v.secret_id = s.secret_id and v.version >= s.first_version
+      order by v.version desc limit $3) v
     where s.org_uuid = $1 and s.name = $2 and s.deleted_at is null
-    order by v.version desc limit $3`;
+    order by v.version desc`;
   return database.prepared("vault-versions", sql, [orgUuid, name, most]);
 }
 

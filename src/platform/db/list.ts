@@ -28,6 +28,8 @@ export interface ListSource {
   sort: Readonly<Record<string, SortField>>;
   /** Order without `sort`. */
   order: string;
+  /** SQL of the order in which rows are counted, where the index of another order than `order` finds them. */
+  countOrder?: string | undefined;
   /** Whether ids run with the order or against it; the indexes of lists have them against it. */
   ties?: "with" | "against";
 }
@@ -97,8 +99,10 @@ export async function readList<Row extends object>(
     ${from}${after} ${order} ${window}`;
   const nameOf = (text: string): string =>
     `${source.name}_${createHash("sha256").update(text).digest("base64url").slice(0, 12)}`;
-  // Counted in the list's own order, so that PostgreSQL reads its index and not the table.
-  const countSql = boundedCount(`${from} ${orderOf(source, source.order).order}`);
+  // Counted in an order, so that PostgreSQL reads its index and not the table.
+  const countOrder =
+    source.countOrder === undefined ? orderOf(source, source.order).order : `order by ${source.countOrder}`;
+  const countSql = boundedCount(`${from} ${countOrder}`);
   type Found = Row & { sortValue?: string; sortId?: string };
   const [found, counts] = await Promise.all([
     database.prepared<Found>(nameOf(sql), sql, params),

@@ -31,6 +31,14 @@ export const subscriptionColumns = `subscription_id as "subscriptionId", provide
   current_period_end as "currentPeriodEnd", cancel_at_period_end as "cancelAtPeriodEnd",
   ending_requested_at as "endingRequestedAt", created_at as "createdAt"`;
 
+/** The rows of an organization in a table, with a status or all. */
+function ofStatus(table: string, orgUuid: string, status: string | undefined): { from: string; params: unknown[] } {
+  const from = `from ${table} where org_uuid = $1`;
+  return status === undefined
+    ? { from, params: [orgUuid] }
+    : { from: `${from} and status = $2`, params: [orgUuid, status] };
+}
+
 /** Subscriptions of an organization, newest first. */
 export function subscriptionsOf(
   database: Reader,
@@ -38,11 +46,11 @@ export function subscriptionsOf(
   status: string | undefined,
   page: Page,
 ): Promise<Listed<SubscriptionRow>> {
-  const from = "from subscriptions where org_uuid = $1 and ($2::text is null or status = $2)";
+  const { from, params } = ofStatus("subscriptions", orgUuid, status);
   const sort = { created_at: createdAt() };
   const id = { sql: "subscription_id", type: "uuid" } as const;
   const q = ["coalesce(plan, '')"];
-  const list = { name: "subscriptions", columns: subscriptionColumns, from, params: [orgUuid, status], id, q, sort };
+  const list = { name: "subscriptions", columns: subscriptionColumns, from, params, id, q, sort };
   return readList(database, { ...list, order: "-created_at" }, page);
 }
 
@@ -139,10 +147,10 @@ export function paymentsOf(
     provider, description, case when first then quote_id end as "quoteId", subscription_id as "subscriptionId",
     install_id as "installId", invoice_id as "invoiceId", invoice_url as "invoiceUrl",
     period_start as "periodStart", period_end as "periodEnd", created_at as "createdAt"`;
-  const from = "from payments where org_uuid = $1 and ($2::text is null or status = $2)";
+  const { from, params } = ofStatus("payments", orgUuid, status);
   const sort = { created_at: createdAt() };
   const id = { sql: "id", type: "integer" } as const;
   const q = ["coalesce(description, '')"];
-  const list = { name: "payments", columns, from, params: [orgUuid, status], id, q, sort };
+  const list = { name: "payments", columns, from, params, id, q, sort };
   return readList(database, { ...list, order: "-created_at", ties: "with" }, page, paging);
 }
