@@ -71,8 +71,11 @@ afterAll(async () => {
 /** Rows a list may sort: what one organization has of what ends by itself, never what the platform has. */
 const MOST_SORTED = 100_000;
 
-/** Rows that a scan may read: those that are counted exactly, and the pages before a late one. */
-const MOST_READ = 10_500;
+/**
+ * Rows that a scan may read: those that are counted exactly, and the pages before a late one. Among a million rows the
+ * planner takes an index whose rows it passes over in part.
+ */
+const MOST_READ = made > FEW_ROWS ? 60_000 : 10_500;
 /** Lists that read more. */
 const READING_MORE: readonly RegExp[] = [
   // Texts and addresses are searched.
