@@ -21,7 +21,7 @@ import { loadSecrets, startServers } from "./launch/infrastructure.ts";
 import type { Servers } from "./launch/infrastructure.ts";
 import { mutualTlsLine } from "./launch/mutual-tls.ts";
 import { printResetLink, printStatus, runRewrap } from "./launch/status.ts";
-import { listenForStop, npmPid } from "./launch/stop-request.ts";
+import { listenForStop } from "./launch/stop-request.ts";
 import type { StopReason, StopRequest } from "./launch/stop-request.ts";
 
 /** Time limit for requests and work in flight at a stop, milliseconds; shorter after a failure. */
@@ -89,7 +89,7 @@ async function main(): Promise<void> {
       process.exit(1);
     },
     // Only npm: another parent, such as a shell with nohup, may end before the service.
-    parent: npmPid(),
+    parent: Number(process.env["ATRIUM_NPM_PID"]) || undefined,
   });
   const start =
     command.run === "migrate" ? migrateOnly(running, stop) : startAll(running, stop, command.run, command.fakePayments);

@@ -40,12 +40,6 @@ export interface StopOptions {
   parent: number | undefined;
 }
 
-/** Process id of the npm that started the program; undefined when something else did. */
-export function npmPid(): number | undefined {
-  const pid = process.env["ATRIUM_NPM_PID"];
-  return pid === undefined ? undefined : Number(pid);
-}
-
 /** Listens for {@link STOP_SIGNALS} and uncaught errors. */
 export function listenForStop({ onError, exitNow, parent }: StopOptions): StopRequest {
   const controller = new AbortController();

@@ -38,7 +38,8 @@ export async function pageOfOrganizations(database: Database, page: Page): Promi
 async function countMembers(database: Database, orgUuids: readonly string[]): Promise<Map<string, number>> {
   const counted = await database.prepared<{ orgUuid: string; members: number }>(
     "operator_organization_members",
-    `select org_uuid as "orgUuid", active + inactive as members from membership_counts where org_uuid = any($1::uuid[])`,
+    `select org_uuid as "orgUuid", active + inactive as members from membership_counts
+     where org_uuid = any($1::uuid[])`,
     [orgUuids],
   );
   return new Map(counted.map(({ orgUuid, members }) => [orgUuid, members]));
