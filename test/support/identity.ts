@@ -213,7 +213,7 @@ function build(
     stepUp,
     credentials,
     serviceIdentities,
-    webhooks: { organizationEnds: () => Promise.resolve() },
+    webhooks: { lockForEnd: () => undefined, organizationEnds: () => Promise.resolve() },
     invitations,
     offboarding,
     oidc,

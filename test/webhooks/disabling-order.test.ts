@@ -4,7 +4,7 @@ import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { watchDeadlocks } from "../support/deadlocks.ts";
 import { holding } from "../support/holding.ts";
-import { founder } from "../support/people.ts";
+import { elevated, founder } from "../support/people.ts";
 import { temporalServer } from "../support/temporal.ts";
 import { startReceiver } from "./receiver.ts";
 import type { Receiver } from "./receiver.ts";
@@ -47,5 +47,35 @@ test("two webhooks that receive each other's webhook.disabled are disabled at th
   const statuses = async () =>
     (await app.call("GET", "/api/v2/webhooks", { token })).body.data.map(({ status }: { status: string }) => status);
   await expect.poll(statuses).toEqual(["disabled", "disabled"]);
+  expect(deadlocks).toEqual([]);
+});
+
+test("a webhook is disabled while its organization, whose other webhooks receive that, is deleted, without a deadlock", async () => {
+  const { org, token } = await founder(app);
+  const ids: string[] = [];
+  const events = ["webhook.disabled"];
+  for (let made = 0; made < 2; made++) {
+    const receiver = await startReceiver(() => "hang");
+    receivers.push(receiver);
+    const { body } = await app.call("POST", "/api/v2/webhooks", { token, body: { url: receiver.url, events } });
+    ids.push(body.webhook_id as string);
+  }
+  // The deletion locks webhooks in the order of their ids, the one that is disabled last.
+  const [first, last] = ids.toSorted() as [string, string];
+  const receiver = receivers.at(ids.indexOf(last) - 2) as Receiver;
+  await app.call("POST", `/api/v2/webhooks/${last}/test`, { token });
+  await receiver.waitFor(1);
+  const owner = await elevated(app, token);
+
+  const held = await holding(app.databaseUrl);
+  await held.run("select 1 from webhooks where webhook_id = $1 for update", [first]);
+  receiver.release(410);
+  // The disabling has locked its webhook and waits to send its event to the other.
+  await held.waitedFor(1);
+  const deleted = app.call("DELETE", `/api/organizations/${org}`, { token: owner });
+  await held.waitedFor(2);
+  await held.commit();
+
+  expect((await deleted).status).toBe(204);
   expect(deadlocks).toEqual([]);
 });

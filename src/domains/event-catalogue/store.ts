@@ -72,6 +72,16 @@ export async function insertForWebhooks(
 }
 
 /**
+ * Serializes the transactions that may disable or end webhooks of one organization until they end, before they lock
+ * the first: one that disables a webhook sends its event to the others, and would wait for those that the other ends.
+ * The lock is taken with the next statement. A transaction that sends other events to these webhooks first takes this
+ * lock before them, because an event keeps the webhooks that receive it.
+ */
+export function lockWebhooksForEnd(tx: Tx, orgUuid: string): void {
+  tx.defer("select pg_advisory_xact_lock(hashtextextended('webhook-disabling:' || $1::uuid, 0))", [orgUuid]);
+}
+
+/**
  * Ends every webhook of an organization: it receives nothing more, and its open deliveries fail. Returns those that
  * were enabled and subscribe to `type`, and those that had retries open.
  */
@@ -81,6 +91,7 @@ export async function endWebhooksOf(
   type: string,
   at: Date,
 ): Promise<{ subscribed: string[]; retrying: string[] }> {
+  lockWebhooksForEnd(tx, orgUuid);
   const rows = await tx.query<{ webhook_id: string; subscribed: boolean; retries: boolean }>(
     `select w.webhook_id, w.status = 'enabled' and w.scope = 'org' and w.events && array[$2, '*'] as subscribed,
      exists (

@@ -39,7 +39,7 @@ export interface LoginDeps {
   stepUp: Pick<StepUp, "counter" | "endMailed">;
   credentials: Pick<Credentials, "ending">;
   serviceIdentities: Pick<ServiceIdentities, "endAll" | "lockForEnd">;
-  webhooks: Pick<Webhooks, "organizationEnds">;
+  webhooks: Pick<Webhooks, "lockForEnd" | "organizationEnds">;
   invitations: Pick<Invitations, "show" | "demandPending" | "use" | "withdrawAllOf">;
   offboarding: Offboarding;
   oidc: Pick<Oidc, "secondFactor" | "connections" | "endLinks">;

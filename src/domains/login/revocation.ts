@@ -55,6 +55,8 @@ export function createRevocation(deps: RevocationDeps) {
     const owned = await people.memberships.ownedAlone(tx, userUuid);
     await organizations.lockAll(tx, owned);
     for (const orgUuid of owned) await serviceIdentities.lockForEnd(tx, orgUuid);
+    // Webhooks receive the ends of sessions and keys before they end themselves.
+    for (const orgUuid of owned) webhooks.lockForEnd(tx, orgUuid);
     await sessions.own.endAll(tx, userUuid, reason, ended.by);
     await credentials.ending.keysOf(tx, userUuid, ended);
     await oidc.endLinks(tx, { userUuid, email }, reason, info);

@@ -1,7 +1,7 @@
 import { dateOf } from "../../platform/clock.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import type { Poller } from "../../platform/poller.ts";
-import { endWebhooksOf, wakeRetries } from "../event-catalogue/index.ts";
+import { endWebhooksOf, lockWebhooksForEnd, wakeRetries } from "../event-catalogue/index.ts";
 import { createRetryActivities } from "./activities.ts";
 import { createAttempt } from "./attempt.ts";
 import { createCleanup } from "./cleanup.ts";
@@ -45,6 +45,8 @@ export function createWebhooks(deps: WebhookDeps) {
     deliveries: createDeliveries(deps, registration),
     statistics: createStats(deps, registration),
     ...createWatch(deps, registration),
+    /** Locks for `organizationEnds` in a transaction that sends events to these webhooks first. */
+    lockForEnd: lockWebhooksForEnd,
     /** Ends every webhook of an organization; none receives another event. */
     async organizationEnds(tx: Tx, orgUuid: string): Promise<void> {
       const { retrying } = await endWebhooksOf(tx, orgUuid, "organization.deleted", dateOf(deps.clock));
