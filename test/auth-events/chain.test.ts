@@ -56,6 +56,7 @@ describe("verification", () => {
     ["a changed outcome", `update audit_events set outcome = 'failure' where event_id = $1`],
     ["a changed time", `update audit_events set created_at = created_at + interval '1 second' where event_id = $1`],
     ["a removed event", `delete from audit_events where event_id = $1`],
+    ["an event that is there and said to be purged", `update audit_links set purged_at = now() where event_id = $1`],
     [
       "a removed event that is said to be purged",
       `with gone as (delete from audit_events where event_id = $1) update audit_links set purged_at = now() where event_id = $1`,

@@ -139,4 +139,16 @@ test("an organization has at most 5 live SCIM tokens under parallel requests", a
     ...Array<string>(5).fill("201"),
     ...Array<string>(4).fill("409 conflict"),
   ]);
+  const { token_id: id } = made.find(({ status }) => status === 201)?.body as { token_id: string };
+  const stranger = await founder(app);
+  const foreign = path.replace(owner.org, stranger.org);
+  expect(outcome(await app.call("DELETE", `${foreign}/${id}`, { token: stranger.token }))).toBe("404 not_found");
+  const make = async () => outcome(await app.call("POST", path, { token: owner.token, body: {} }));
+  expect(await make()).toBe("409 conflict");
+  // Neither an expired one nor a revoked one counts.
+  await runSql(app.databaseUrl, "update scim_tokens set expires_at = $2 where token_id = $1", [
+    id,
+    new Date(app.clock.now()),
+  ]);
+  expect([await make(), await make()]).toEqual(["201", "409 conflict"]);
 });

@@ -1,5 +1,6 @@
 import { crc32 } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { publish } from "../marketplace/stage.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { holding } from "../support/holding.ts";
@@ -88,6 +89,44 @@ describe("an API key has the power of its maker", () => {
     await held.commit();
     expect(outcome(await late)).toBe("401 unauthorized");
   });
+});
+
+test("an API key administers the apps of its maker in its own organization only", async () => {
+  const publisher = await founder(app);
+  const { appId } = await publish(app, publisher.token);
+  const { token } = await invite(app, owner, publisher.email, 1);
+  const accepted = await app.call("POST", "/api/auth/invite/accept", { token: publisher.token, body: { token } });
+  const { api_key: elsewhere } = await make(accepted.body.data.access_token as string, "admin");
+  const own = await app.call("POST", `/api/admin/organizations/${publisher.org}/api-keys`, {
+    token: publisher.token,
+    body: { name: "ci", scopes: ["admin"] },
+  });
+  const administered = async (key: string) =>
+    (await app.call("GET", "/api/auth/me", { token: key })).body.app_admin as string[];
+  expect(await administered(own.body.api_key as string)).toEqual([appId]);
+  expect(await administered(elsewhere)).toEqual([]);
+});
+
+test("a platform administrator's key loses the vault with their role of administrator", async () => {
+  const host = await founder(app);
+  const { token } = await invite(app, host, app.owner.email, 1);
+  const { body } = await app.call("POST", "/api/auth/invite/accept", { token: await app.login(), body: { token } });
+  const { access_token: guest, user_uuid: guestUuid } = body.data as Record<string, string>;
+  const key = await app.call("POST", `/api/admin/organizations/${host.org}/api-keys`, {
+    token: guest as string,
+    body: { name: "ci", scopes: ["admin", "vault:write"] },
+  });
+  const write = async () =>
+    outcome(
+      await app.call("PUT", `/api/admin/organizations/${host.org}/secrets/x`, {
+        token: key.body.api_key as string,
+        body: { value: "x" },
+      }),
+    );
+  expect(await write()).toBe("200");
+  const role = await app.call("PUT", `/api/users/${guestUuid}/role`, { token: host.token, body: { role: "employee" } });
+  expect(outcome(role)).toBe("200");
+  expect(await write()).toBe("403 forbidden");
 });
 
 /** The form of a key with a secret that is none. */

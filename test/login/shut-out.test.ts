@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { Answer, TestApp } from "../support/app.ts";
 import { codeAt } from "../mfa/support.ts";
-import { founder, mailsTo, outcome, password as longPassword } from "../support/people.ts";
+import { founder, invite, mailsTo, outcome, password as longPassword } from "../support/people.ts";
 import { runSql } from "../support/postgres.ts";
 
 // Hundreds of passwords are hashed.
@@ -149,6 +149,21 @@ describe("after 100 consecutive failures by passwords and codes from any address
     for (let at = 0; at < 3; at++) expect((await right()).body.mfa_required).toBe(true);
     expect(await fail(email, 2)).toEqual(["401 unauthorized", "401 unauthorized"]);
     shut(await right());
+  });
+
+  it("a switch to another organization ends no lockout, which ends 30 days after the last failure", async () => {
+    const [home, away] = [await founder(app), await founder(app)];
+    const { token } = await invite(app, away, home.email);
+    const accepted = await app.call("POST", "/api/auth/invite/accept", { token: home.token, body: { token } });
+    expect(accepted.status).toBe(200);
+    await fail(home.email, 100);
+    const address = stranger();
+    const headers = { "x-forwarded-for": address };
+    const body = { org_uuid: away.org };
+    expect((await app.call("POST", "/api/auth/switch", { token: home.token, body, headers })).status).toBe(200);
+    for (const from of [stranger(), address]) shut(await guess(from, home.email));
+    app.clock.advance(30 * day);
+    expect(outcome(await guess(stranger(), home.email))).toBe("401 unauthorized");
   });
 
   it("attempts that are refused without a check are not counted", async () => {

@@ -5,6 +5,7 @@ import { INSTANCE_KEY, MASTER_KEY, startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { founder, outcome } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
+import { runSql } from "../support/postgres.ts";
 import { sealOf, secretsOf } from "../vault/support.ts";
 
 const masterKey = randomBytes(32);
@@ -37,6 +38,16 @@ it("rewrap moves nothing while instances use a master key that operators entered
   expect(refused).toMatchObject({ code: 1, err: expect.stringMatching(/vault seal, run rewrap again/u) });
   expect(refused.out).not.toContain("moved");
   expect((await secret()).body).toMatchObject({ value: "s3cret" });
+});
+
+it("rewrap moves nothing while the instance key does not open what operators entered", async () => {
+  const [row] = await runSql<{ box: Buffer }>(app.databaseUrl, "select shared_key as box from vault_seal");
+  const put = (box: Buffer | undefined) => runSql(app.databaseUrl, "update vault_seal set shared_key = $1", [box]);
+  await put(Buffer.alloc(61, 1));
+  const refused = await rewrap();
+  await put(row?.box);
+  expect(refused).toMatchObject({ code: 1, err: expect.stringMatching(/vault seal, run rewrap again/u) });
+  expect(refused.out).not.toContain("moved");
 });
 
 it("rewrap moves a sealed vault, which the new key opens and the previous one does not", async () => {

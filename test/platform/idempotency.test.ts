@@ -105,6 +105,14 @@ test("a refused call releases its key", async () => {
   expect(await status(claim())).toBe(200);
 });
 
+test("a stored response outlives the release of its key, as after a commit whose answer was lost", async () => {
+  const mine = await claim();
+  await makeEffect(mine.effect);
+  await mine.finish(Buffer.from("kept"));
+  await mine.abandon();
+  expect(await store.begin(scope, print)).toEqual({ replay: Buffer.from("kept") });
+});
+
 test.each([
   ["whose process lost its connection", cutOff],
   ["that outlived its lease", () => Promise.resolve(clock.advance(60_001))],

@@ -90,6 +90,26 @@ describe("an access token", () => {
     for (const token of bad) await expect(identity.me(token), token).rejects.toMatchObject(unauthorized);
   });
 
+  it("another body with the signature of a token that is in use is refused", async () => {
+    const { accessToken } = await identity.loginOwner();
+    for (let use = 0; use < 3; use++) await identity.me(accessToken);
+    const [head, , signature] = accessToken.split(".") as [string, string, string];
+    const body = Buffer.from(JSON.stringify({ ...decodeJwt(accessToken), roles: [] })).toString("base64url");
+    await expect(identity.me(`${head}.${body}.${signature}`)).rejects.toMatchObject(unauthorized);
+    await expect(identity.me(accessToken)).resolves.toBeDefined();
+  });
+
+  it.each([
+    ["is_operator", "isOperator"],
+    ["is_superuser", "isSuperuser"],
+  ] as const)("a token that is in use has the power of %s no longer than its person", async (column, power) => {
+    const { accessToken } = await identity.loginOwner();
+    for (const has of [true, false, true]) {
+      await identity.sql(`update people set ${column} = $1 where email = $2`, [has, identity.owner.email]);
+      for (let use = 0; use < 3; use++) expect((await identity.me(accessToken))[power]).toBe(has);
+    }
+  });
+
   it("an access token loses claims on apps whose key was rotated, and nothing else", async () => {
     await identity.setOwnership(false);
     const [kept = "", lost = ""] = await identity.publishApps(2);
@@ -133,7 +153,8 @@ describe("a person's sessions", () => {
     const [second, third] = [await login(), await login()];
     await identity.sessions.own.logout(identity.context(await identity.me(third.accessToken)));
     const caller = await identity.me(second.accessToken);
-    const { data, total } = await identity.sessions.own.list(identity.context(caller), { limit: 50, offset: 0 });
+    const list = () => identity.sessions.own.list(identity.context(caller), { limit: 50, offset: 0 });
+    const { data, total } = await list();
     expect(total).toBe(2);
     expect(data.map(({ uuid, current }) => [uuid, current]).sort()).toEqual(
       [
@@ -141,6 +162,9 @@ describe("a person's sessions", () => {
         [second.sessionId, true],
       ].sort(),
     );
+    const expire = "update sessions set expires_at = $2 where uuid = $1";
+    await identity.sql(expire, [made.sessionId, new Date(identity.clock.now())]);
+    expect((await list()).data.map(({ uuid }) => uuid)).toEqual([second.sessionId]);
   });
 
   const lastSeen = async (sid: string): Promise<number> => {

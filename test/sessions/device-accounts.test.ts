@@ -230,10 +230,12 @@ describe("removing an account", () => {
     expect(await accounts()).toMatchObject([{ user_uuid: ann.userUuid, is_active: true }]);
   });
 
-  it("removing the login's own account ends its sessions", async () => {
+  it("removing the login's own account ends its sessions, and no colleague's", async () => {
+    const carls = await signIn(app, await member(app, boss), device);
     const [own] = await accounts();
     expect((await app.call("DELETE", url(`accounts/${String(own?.["id"])}`), { token: anns.token })).status).toBe(204);
     expect([await works(app, anns.token), await works(app, ann.token)]).toEqual([false, true]);
+    expect(await works(app, carls.token)).toBe(true);
   });
 
   it("the login's own account is that of its organization, and its removal ends no session in another", async () => {

@@ -3,13 +3,14 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { elevate } from "../support/elevate.ts";
+import { founder } from "../support/people.ts";
 
 let app: TestApp;
 let token: string;
 let org: string;
 let base: string;
 beforeAll(async () => {
-  app = await startApp();
+  app = await startApp({ env: { SERVICE_OPEN_SIGNUP: "1" } });
   token = await app.login();
   org = (await app.call("GET", "/api/auth/me", { token })).body.org_uuid;
   base = `/api/admin/organizations/${org}/signing-keys`;
@@ -70,6 +71,19 @@ describe("signing keys", () => {
       body: { code: "key_not_found" },
     });
     token = fresh;
+  });
+
+  test("a key of another organization is 404 to its deletion and as the key of a signature", async () => {
+    const stranger = await founder(app);
+    const foreign = `/api/admin/organizations/${stranger.org}/signing-keys`;
+    const { key_id: replaced } = (await app.call("GET", foreign, { token: stranger.token })).body.data[0];
+    await app.call("POST", foreign, { token: stranger.token, body: { algorithm: "ed25519" } });
+    const unknown = { status: 404, body: { code: "key_not_found" } };
+    expect(await app.call("DELETE", `${base}/${replaced}`, { token })).toMatchObject(unknown);
+    const body = { payload: {} };
+    expect(await app.call("POST", `${base}/${replaced}/sign`, { token, body })).toMatchObject(unknown);
+    expect((await app.call("GET", "/api/auth/me", { token: stranger.token })).status).toBe(200);
+    expect((await app.call("DELETE", `${foreign}/${replaced}`, { token: stranger.token })).status).toBe(204);
   });
 
   test("signed claims verify with the key set and are no credential of the service", async () => {

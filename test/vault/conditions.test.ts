@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
@@ -46,6 +47,12 @@ describe("check-and-set", () => {
     for (const text of ["1", "2", "3"]) await secrets.put(name, text);
     expect(outcome(await secrets.put(name, "4", ifMatch(value)))).toBe(expected);
     expect((await secrets.get(name)).body.version).toBe(expected === "200" ? 4 : 3);
+  });
+
+  test.each(["0", '"0"'])("a write with If-Match %j makes a name that is not in use, once", async (value) => {
+    const name = `new-${randomUUID()}`;
+    const put = () => secrets.put(name, "x", ifMatch(value)).then(outcome);
+    expect([await put(), await put()]).toEqual(["200", conflict]);
   });
 
   test("expected_version is the present version, and 0 means that the name is not in use", async () => {
@@ -99,7 +106,8 @@ describe("check-and-set", () => {
   });
 
   test("of 50 concurrent writes with one expected version on two instances, one succeeds", async () => {
-    await secrets.put("raced", "0");
+    const name = `raced-${randomUUID()}`;
+    await secrets.put(name, "0");
     const other = secretsOf(second, owner);
     for (const [version, header] of [
       [1, ifMatch('"1"')],
@@ -108,20 +116,21 @@ describe("check-and-set", () => {
       const answers = await Promise.all(
         Array.from({ length: 50 }, (_, at) => {
           const body = { value: `${at}`, ...(header === undefined && { expected_version: version }) };
-          return (at % 2 === 0 ? secrets : other).put("raced", body, header);
+          return (at % 2 === 0 ? secrets : other).put(name, body, header);
         }),
       );
       const outcomes = answers.map(outcome);
       expect(outcomes.filter((one) => one === "200")).toHaveLength(1);
       expect(outcomes.filter((one) => one === conflict)).toHaveLength(49);
       const winner = outcomes.indexOf("200");
-      expect((await secrets.get("raced")).body).toMatchObject({ version: version + 1, value: `${winner}` });
+      expect((await secrets.get(name)).body).toMatchObject({ version: version + 1, value: `${winner}` });
     }
   });
 
   test("of 50 concurrent creations, one succeeds", async () => {
+    const name = `born-${randomUUID()}`;
     const answers = await Promise.all(
-      Array.from({ length: 50 }, () => secrets.put("born", { value: "x", expected_version: 0 })),
+      Array.from({ length: 50 }, () => secrets.put(name, { value: "x", expected_version: 0 })),
     );
     expect(answers.map(outcome).filter((one) => one === "200")).toHaveLength(1);
   });

@@ -53,6 +53,13 @@ async function routes(app: TestApp, who: Somebody): Promise<string[]> {
   return answers.map(outcome);
 }
 
+/** Outcomes of the operator's events, the latest first. */
+async function outcomesOf(app: TestApp, type: string): Promise<string[]> {
+  const token = await app.login();
+  const { org_uuid: org } = (await app.call("GET", "/api/auth/me", { token })).body;
+  return (await auditOf(app, { token, org }, type)).map((event) => event.outcome);
+}
+
 describe("the seal", () => {
   test("a sealed vault returns 423 on every route of secrets, on every instance, from the next request", async () => {
     const [app, second] = [await start(), await start()];
@@ -65,6 +72,7 @@ describe("the seal", () => {
     expect((await seal.status()).body).toEqual(closed(0));
     expect((await second.call("GET", "/readyz")).body).toMatchObject({ status: "ok", vault: "sealed" });
     expect((await seal.seal()).status).toBe(204);
+    expect(await outcomesOf(app, "vault.sealed")).toEqual(["success"]);
     expect((await (await sealOf(second)).unseal({ key })).body).toEqual(open);
     for (const instance of [app, second]) expect((await secretsOf(instance, who).get("kept")).body.value).toBe("value");
     app.clock.advance(2_000);
@@ -128,6 +136,10 @@ describe("the seal", () => {
     expect(outcome(await secretsOf(wrong, who).put("kept", "x"))).toBe(sealed);
     expect((await secretsOf(app, who).get("kept")).body.value).toBe("value");
     const seal = await sealOf(wrong);
+    const [share] = await sharesOf(MASTER_KEY);
+    expect((await seal.unseal({ share })).body).toEqual(closed(1));
+    await (await sealOf(app)).seal();
+    expect((await seal.status()).body).toEqual(closed(0));
     expect(outcome(await seal.unseal({ key: wrongKey }))).toBe("400 unseal_failed");
     expect((await seal.unseal({ key })).body).toEqual(open);
     expect((await secretsOf(wrong, who).get("kept")).body.value).toBe("value");
@@ -209,10 +221,7 @@ describe("shares", () => {
     expect((await seal.status()).body).toEqual(closed(0));
     for (const share of right.slice(2)) await seal.unseal({ share });
     expect((await seal.status()).body).toEqual(open);
-    const owner = { token: await app.login(), org: "" };
-    const { org_uuid: org } = (await app.call("GET", "/api/auth/me", { token: owner.token })).body;
-    const outcomes = (await auditOf(app, { ...owner, org }, "vault.unsealed")).map((event) => event.outcome);
-    expect(outcomes).toEqual(["success", "failure", "failure", "failure"]);
+    expect(await outcomesOf(app, "vault.unsealed")).toEqual(["success", "failure", "failure", "failure"]);
   });
 
   test("what the instance key does not open counts as not entered, and the vault can be unsealed", async () => {

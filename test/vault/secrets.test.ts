@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
-import { auditOf, founder, outcome } from "../support/people.ts";
+import { auditOf, founder, member, outcome } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 import { secretsOf } from "./support.ts";
 
@@ -82,6 +82,26 @@ describe("writing and reading", () => {
       expect(JSON.stringify(event)).not.toContain("unmistakable");
     }
   });
+});
+
+test("parallel reads of one name return each organization and version its own value, and record each caller", async () => {
+  const [stranger, colleague] = [await founder(app), await member(app, owner, 1)];
+  const foreign = secretsOf(app, stranger);
+  for (const value of ["1", "2"]) await secrets.put("shared", value);
+  await foreign.put("shared", "theirs");
+  const own = [secrets, secretsOf(app, colleague)].flatMap(({ get }) => [() => get("shared"), () => get("shared", 1)]);
+  const reads = Array.from({ length: 10 }, () => [...own, () => foreign.get("shared")]).flat();
+  const answers = await Promise.all(reads.map((read) => read()));
+  expect(answers.map(({ body }) => body.value as string)).toEqual(
+    Array<string[]>(10).fill(["2", "1", "2", "1", "theirs"]).flat(),
+  );
+  const readsBy = async (by: Somebody, reader: Somebody): Promise<number> =>
+    (await auditOf(app, by, "vault.secret.read"))
+      .filter(({ resource_id, actor }) => resource_id === "shared" && (actor as { id: string }).id === reader.userUuid)
+      .reduce((sum, { metadata }) => sum + Number(metadata["reads"] ?? 1), 0);
+  expect([await readsBy(owner, owner), await readsBy(owner, colleague), await readsBy(stranger, stranger)]).toEqual([
+    20, 20, 10,
+  ]);
 });
 
 describe("deletion", () => {
