@@ -61,16 +61,16 @@ test("a webhook is disabled while its organization, whose other webhooks receive
     ids.push(body.webhook_id as string);
   }
   // The deletion locks webhooks in the order of their ids, the one that is disabled last.
-  const [first, last] = ids.toSorted() as [string, string];
+  const last = ids.toSorted().at(-1) as string;
   const receiver = receivers.at(ids.indexOf(last) - 2) as Receiver;
   await app.call("POST", `/api/v2/webhooks/${last}/test`, { token });
   await receiver.waitFor(1);
   const owner = await elevated(app, token);
 
   const held = await holding(app.databaseUrl);
-  await held.run("select 1 from webhooks where webhook_id = $1 for update", [first]);
+  await held.run("select 1 from webhook_deliveries where webhook_id = $1 for update", [last]);
   receiver.release(410);
-  // The disabling has locked its webhook and waits to send its event to the other.
+  // The disabling has locked its webhook and waits for the delivery; it sends its event to the other afterwards.
   await held.waitedFor(1);
   const deleted = app.call("DELETE", `/api/organizations/${org}`, { token: owner });
   await held.waitedFor(2);
