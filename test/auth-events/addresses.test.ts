@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { listenToStatements } from "../lists/statements.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { founder } from "../support/people.ts";
@@ -6,6 +7,7 @@ import type { Somebody } from "../support/people.ts";
 import { runSql } from "../support/postgres.ts";
 import { seedEvents } from "./chain-support.ts";
 
+const statements = listenToStatements();
 let app: TestApp;
 let by: Somebody;
 beforeAll(async () => {
@@ -39,6 +41,23 @@ it.each([
   ["192.0.2.8", 0],
 ])("the audit lists find events by the address %s in any of its notations", async (address, total) => {
   for (const path of lists()) expect((await get(path, address)).body, path).toMatchObject({ total });
+});
+
+it.each([
+  ["limit=50", 2, 1],
+  ["limit=3&cursor=", 2, 1],
+  ["limit=2", 2, 2],
+  ["limit=1", 2, 2],
+  ["limit=50&offset=1", 2, 2],
+  ["limit=50&offset=9", 2, 2],
+])("a search of %s finds %i events by %i readings of the log", async (page, total, readings) => {
+  for (const path of lists()) {
+    statements.take();
+    const { body } = await app.call("GET", `${path}?ip_address=192.0.2.7&${page}`, { token: by.token });
+    expect(body, path).toMatchObject({ total });
+    const read = statements.take().filter(({ text }) => text.includes("from audit_events where"));
+    expect(read, path).toHaveLength(readings);
+  }
 });
 
 it.each(["10.0.0.", "192.0.2", "192.0.2.7/24", "localhost", "fe80::1%eth0"])(

@@ -47,9 +47,12 @@ export const createdAt = (alias = ""): SortField => ({ sql: `${alias}created_at`
 /** A text in the order of its lower-case form, for {@link ListSource.sort}. */
 export const byText = (column: string): SortField => ({ sql: `lower(${column})`, type: "text" });
 
-/** A condition for rows whose texts contain the parameter, in any case; whatever the locale of the database. */
+/**
+ * A condition for rows of whose texts one contains the parameter, in any case; whatever the locale of the database.
+ * Folds the texts of a row together, parted by U+0001, and the parameter once: folding is what a search costs.
+ */
 export function containing(texts: readonly string[], param: string): string {
-  return `(${texts.map((text) => `strpos(lower_case(${text}), lower_case(${param}::text)) > 0`).join(" or ")})`;
+  return `strpos(lower_case(concat_ws(chr(1), ${texts.join(", ")})), (select lower_case(${param}::text))) > 0`;
 }
 
 /** @throws {validation_error} when the list has no such order */

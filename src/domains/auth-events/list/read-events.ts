@@ -13,7 +13,7 @@ import type { People } from "../../people/index.ts";
 import { requestedScope, mayRead, parseRange } from "../rules.ts";
 import { countEvents } from "./count-store.ts";
 import { countSearched, findEvent, pageOfEvents } from "./store.ts";
-import type { FoundEvents } from "./store.ts";
+import type { EventFilter, FoundEvents } from "./store.ts";
 
 /** Filters and page of a list; empty strings count as absent. */
 export interface EventQuery {
@@ -88,13 +88,29 @@ export function createReadEvents(deps: ReadEventsDeps) {
     const { limit, offset, ...order } = pageOf(query);
     const paging = pagingBy(deps.cursors, ["events", filter], order);
     const isSearched = Object.values(searched).some((one) => one !== undefined);
+    const page = pageOfEvents(deps.database, filter, {
+      limit,
+      offset,
+      ascending: order.sort === "created_at",
+      paging,
+    });
+    const isFirst = paging === undefined ? offset === 0 : paging.position === undefined;
     const [found, total] = await Promise.all([
-      pageOfEvents(deps.database, filter, { limit, offset, ascending: order.sort === "created_at", paging }),
+      page,
       isSearched
-        ? countSearched(deps.database, filter)
+        ? totalOfSearch(page, isFirst ? limit : 0, filter)
         : countEvents(deps.database, filter).then((exact) => ({ total: exact })),
     ]);
     return { ...found, ...total, limit, offset };
+  }
+
+  /**
+   * How many events a search finds. A search reads all events of the scope: a first page of less than `full` events
+   * has counted them.
+   */
+  async function totalOfSearch(page: Promise<FoundEvents>, full: number, filter: EventFilter): Promise<Total> {
+    const { data } = await page;
+    return data.length < full ? { total: data.length } : countSearched(deps.database, filter);
   }
 
   return {

@@ -90,7 +90,7 @@ export async function findEvent(
 const SEARCHED = ["type", "ip_address", "user_agent", "coalesce(resource_id, '')"];
 
 const actorIs = (param: string): string =>
-  `(lower(actor ->> 'id') = lower(${param}::text) or lower(actor ->> 'email') = lower(${param}::text))`;
+  `(select lower(${param}::text)) in (lower(actor ->> 'id'), lower(actor ->> 'email'))`;
 
 const after = (ascending: boolean, at: string, sequence: string): string =>
   `(created_at, sequence) ${ascending ? ">" : "<"} (${at}::timestamptz, ${sequence}::bigint)`;
