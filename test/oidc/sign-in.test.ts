@@ -1,7 +1,7 @@
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { decodeJwt } from "jose";
-import { auditOf, outcome } from "../support/people.ts";
+import { auditOf, invite, newcomer, outcome } from "../support/people.ts";
 import { runSql } from "../support/postgres.ts";
 import {
   begin,
@@ -23,6 +23,24 @@ beforeAll(async () => {
   realm = await startRealm();
 });
 afterAll(() => realm.close());
+
+it.each(["is_platform_admin", "is_superuser", "is_operator"])(
+  "the verified address of a member with %s links nothing, since the provider would act with that power",
+  async (power) => {
+    const { app, owner } = realm;
+    const sub = `powerful-${randomUUID()}`;
+    const { token } = await invite(app, owner, `${sub}@corp.test`);
+    const joined = await app.call("POST", "/api/auth/invite/accept", { body: { token, ...newcomer() } });
+    expect(outcome(joined)).toBe("200");
+    const userUuid = joined.body.data.user_uuid as string;
+    const set = (has: boolean) =>
+      runSql(app.databaseUrl, `update people set ${power} = $2 where uuid = $1`, [userUuid, has]);
+    await set(true);
+    expect(outcome(await signIn(realm, subject(sub)))).toBe("403 link_required");
+    await set(false);
+    expect(outcome(await signIn(realm, subject(sub)))).toBe("200");
+  },
+);
 
 it("a person of an admitted domain signs in, becomes an employee and finds the same account again", async () => {
   const first = await signIn(realm, subject("ann", { given_name: "Ann", family_name: "Lee" }));
