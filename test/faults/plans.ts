@@ -11,7 +11,7 @@ export function plansOfLists(rows: number): Scenario {
   return async (log) => {
     const args = [vitest, "run", "--config", "test/vitest.config.ts", "test/lists/plans.test.ts"];
     const child = spawn(process.execPath, args, { cwd: root, env: { ...process.env, ATRIUM_TEST_ROWS: String(rows) } });
-    // Vitest removes its database after this signal alone.
+    // Vitest removes its database after SIGINT, not after SIGTERM.
     const end = (): boolean => child.kill("SIGINT");
     process.once("exit", end);
     const said: string[] = [];

@@ -10,7 +10,7 @@ import { bindings } from "../shape/contract-routes.ts";
 import type { Binding } from "../shape/contract-routes.ts";
 import { bounds } from "../shape/bounds.ts";
 import { FEW_ROWS, seed, seeded } from "./seed.ts";
-import { explain, isReading, listenToStatements, rowsRead } from "./statements.ts";
+import { explain, isReading, listenToStatements, scansOf } from "./statements.ts";
 
 /**
  * Rows made of each table: `ATRIUM_TEST_ROWS=1000000`, as `npm run faults -- --only plans` sets it, makes all of them.
@@ -172,7 +172,7 @@ it(
             for (const table of found.tables) planned.set(table, path);
             const complaints = [...found.complaints];
             if (isReading(one) && !READING_MORE.some((list) => list.test(path)))
-              for (const [table, rows] of await rowsRead(client, one))
+              for (const { table, rows } of await scansOf(client, one))
                 if (rows > MOST_READ && tables.has(table)) complaints.push(`reads ${rows} rows of ${table}`);
             if (complaints.length > 0)
               wrong.set(`${complaints.join(", ")}: ${one.text.replaceAll(/\s+/gu, " ").slice(0, 400)}`, path);

@@ -76,18 +76,24 @@ type Plans = { "QUERY PLAN": [{ Plan: Node }] };
 /** Whether a statement only reads: it may be executed again. */
 export const isReading = ({ text }: Sent): boolean => !/\b(?:insert|update|delete|share)\b/iu.test(text);
 
-/** Executes a statement and returns the largest number of rows that one of its scans read, by table. */
-export async function rowsRead(client: pg.Client, { text, values }: Sent): Promise<ReadonlyMap<string, number>> {
-  const read = new Map<string, number>();
+/** A scan of a table, and how many rows it read. */
+interface Scan {
+  table: string;
+  rows: number;
+}
+
+/** Executes a statement and returns its scans. */
+export async function scansOf(client: pg.Client, { text, values }: Sent): Promise<Scan[]> {
+  const scans: Scan[] = [];
   const count = (node: Node): void => {
     const { "Relation Name": table, "Actual Loops": loops = 0, "Actual Rows": rows = 0, Plans: below = [] } = node;
     const passed = (node["Rows Removed by Filter"] ?? 0) + (node["Rows Removed by Index Recheck"] ?? 0);
-    if (table !== undefined) read.set(table, Math.max(read.get(table) ?? 0, Math.round(loops * (rows + passed))));
+    if (table !== undefined) scans.push({ table, rows: Math.round(loops * (rows + passed)) });
     below.forEach(count);
   };
   const { rows } = await client.query<Plans>(`explain (analyze, timing off, format json) ${text}`, values as unknown[]);
   count((rows[0] as Plans)["QUERY PLAN"][0].Plan);
-  return read;
+  return scans;
 }
 
 /**

@@ -17,4 +17,4 @@ export type { DataOf } from "./row.ts";
 export { WEBHOOK_DESCRIPTIONS } from "./webhook-descriptions.ts";
 export { dataSchemaOf, dataShapeOf, eventSchemaOf } from "./webhook-schemas.ts";
 export type { JsonSchema } from "./webhook-schemas.ts";
-export { endWebhooksOf, insertForWebhooks, lockWebhooksForEnd } from "./store.ts";
+export { endWebhooksOf, insertForWebhooks, lockWebhooksForEnd, webhooksLock } from "./store.ts";

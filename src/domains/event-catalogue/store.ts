@@ -71,6 +71,10 @@ export async function insertForWebhooks(
   );
 }
 
+/** SQL of the lock that serializes the transactions which may disable or end webhooks of one organization. */
+export const webhooksLock = (orgUuid: string): string =>
+  `pg_advisory_xact_lock(hashtextextended('webhook-disabling:' || ${orgUuid}, 0))`;
+
 /**
  * Serializes the transactions that may disable or end webhooks of one organization until they end, before they lock
  * the first: one that disables a webhook sends its event to the others, and would wait for those that the other ends.
@@ -78,7 +82,7 @@ export async function insertForWebhooks(
  * lock before them, because an event keeps the webhooks that receive it.
  */
 export function lockWebhooksForEnd(tx: Tx, orgUuid: string): void {
-  tx.defer("select pg_advisory_xact_lock(hashtextextended('webhook-disabling:' || $1::uuid, 0))", [orgUuid]);
+  tx.defer(`select ${webhooksLock("$1::uuid")}`, [orgUuid]);
 }
 
 /**

@@ -34,7 +34,7 @@ export async function pageOfOrganizations(database: Database, page: Page): Promi
   return { rows: rows.map((row) => ({ ...row, members: members.get(row.orgUuid) ?? 0 })), ...total };
 }
 
-/** Numbers of members of organizations; of those of a page alone, since an offset would read those before it too. */
+/** Numbers of members of the organizations of a page; as a column of the list, an offset would read others too. */
 async function countMembers(database: Database, orgUuids: readonly string[]): Promise<Map<string, number>> {
   const counted = await database.prepared<{ orgUuid: string; members: number }>(
     "operator_organization_members",

@@ -4,6 +4,7 @@ import type { Page } from "../../platform/db/paging.ts";
 import { LockMode } from "@mikro-orm/postgresql";
 import type { EntityManager } from "@mikro-orm/postgresql";
 import type { Database, Tx } from "../../platform/db/types.ts";
+import { webhooksLock } from "../event-catalogue/index.ts";
 import { Webhook } from "./entities.ts";
 import type { AppOfWebhook } from "./rules.ts";
 
@@ -47,7 +48,7 @@ export function lockWebhook(tx: Tx, webhookId: string): Promise<Webhook | null> 
  */
 export function lockForDisabling(tx: Tx, webhookId: string, isGone: boolean, failingSince: Date): void {
   tx.defer(
-    `select pg_advisory_xact_lock(hashtextextended('webhook-disabling:' || org_uuid, 0)) from webhooks
+    `select ${webhooksLock("org_uuid")} from webhooks
      where webhook_id = $1 and status = 'enabled' and ($2 or failing_since <= $3)`,
     [webhookId, isGone, failingSince],
   );

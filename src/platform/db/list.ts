@@ -48,8 +48,9 @@ export const createdAt = (alias = ""): SortField => ({ sql: `${alias}created_at`
 export const byText = (column: string): SortField => ({ sql: `lower(${column})`, type: "text" });
 
 /**
- * A condition for rows of whose texts one contains the parameter, in any case; whatever the locale of the database.
- * Folds the texts of a row together, parted by U+0001, and the parameter once: folding is what a search costs.
+ * A condition for rows in which one of the texts contains the parameter, in any case; whatever the locale of the
+ * database. Texts may be null. Folds the texts of a row together, separated by U+0001, and the parameter once: folding
+ * is what a search costs.
  */
 export function containing(texts: readonly string[], param: string): string {
   return `strpos(lower_case(concat_ws(chr(1), ${texts.join(", ")})), (select lower_case(${param}::text))) > 0`;

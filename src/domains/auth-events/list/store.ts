@@ -87,7 +87,7 @@ export async function findEvent(
   return row === undefined ? undefined : toRecord(row);
 }
 
-const SEARCHED = ["type", "ip_address", "user_agent", "coalesce(resource_id, '')"];
+const SEARCHED = ["type", "ip_address", "user_agent", "resource_id"];
 
 const actorIs = (param: string): string =>
   `(select lower(${param}::text)) in (lower(actor ->> 'id'), lower(actor ->> 'email'))`;

@@ -49,7 +49,7 @@ export function subscriptionsOf(
   const { from, params } = ofStatus("subscriptions", orgUuid, status);
   const sort = { created_at: createdAt() };
   const id = { sql: "subscription_id", type: "uuid" } as const;
-  const q = ["coalesce(plan, '')"];
+  const q = ["plan"];
   const list = { name: "subscriptions", columns: subscriptionColumns, from, params, id, q, sort };
   return readList(database, { ...list, order: "-created_at" }, page);
 }
@@ -150,7 +150,7 @@ export function paymentsOf(
   const { from, params } = ofStatus("payments", orgUuid, status);
   const sort = { created_at: createdAt() };
   const id = { sql: "id", type: "integer" } as const;
-  const q = ["coalesce(description, '')"];
+  const q = ["description"];
   const list = { name: "payments", columns, from, params, id, q, sort };
   return readList(database, { ...list, order: "-created_at", ties: "with" }, page, paging);
 }
