@@ -43,22 +43,20 @@ it.each([
   for (const path of lists()) expect((await get(path, address)).body, path).toMatchObject({ total });
 });
 
-it.each([
-  ["limit=50", 2, 1],
-  ["limit=3&cursor=", 2, 1],
-  ["limit=2", 2, 2],
-  ["limit=1", 2, 2],
-  ["limit=50&offset=1", 2, 2],
-  ["limit=50&offset=9", 2, 2],
-])("a search of %s finds %i events by %i readings of the log", async (page, total, readings) => {
-  for (const path of lists()) {
-    statements.take();
-    const { body } = await app.call("GET", `${path}?ip_address=192.0.2.7&${page}`, { token: by.token });
-    expect(body, path).toMatchObject({ total });
-    const read = statements.take().filter(({ text }) => text.includes("from audit_events where"));
-    expect(read, path).toHaveLength(readings);
-  }
-});
+it.each(["limit=50", "limit=3&cursor=", "limit=2", "limit=1", "limit=50&offset=1", "limit=50&offset=9"])(
+  "a search of %s reads the log once, for its page and its total",
+  async (page) => {
+    for (const path of lists()) {
+      statements.take();
+      const { body } = await app.call("GET", `${path}?ip_address=192.0.2.7&${page}`, { token: by.token });
+      expect(body, path).toMatchObject({ total: 2 });
+      expect(
+        statements.take().filter(({ text }) => text.includes("with piece as")),
+        path,
+      ).toHaveLength(1);
+    }
+  },
+);
 
 it.each(["10.0.0.", "192.0.2", "192.0.2.7/24", "localhost", "fe80::1%eth0"])(
   "an audit list refuses %s, which is no address",

@@ -3,7 +3,7 @@ import { chainKey } from "../chain/store.ts";
 import { partsOf } from "./count-rules.ts";
 import type { Part } from "./count-rules.ts";
 import { authEventTypes } from "../../event-catalogue/index.ts";
-import type { EventFilter } from "./store.ts";
+import type { IndexedFilter } from "./branches.ts";
 
 const levels = { all: 0, day: 1, hour: 2, minute: 3 };
 const ALL_USERS = "00000000-0000-0000-0000-000000000000";
@@ -13,7 +13,7 @@ const ALL_USERS = "00000000-0000-0000-0000-000000000000";
  * one for pending events and those at the edges of the range. One statement, so that an event that is being linked is
  * counted once; its text depends on the members of the filter, not on the range, which is passed as arrays.
  */
-export async function countEvents(database: Pick<Database, "prepared">, filter: EventFilter): Promise<number> {
+export async function countEvents(database: Pick<Database, "prepared">, filter: IndexedFilter): Promise<number> {
   const { scope, authOnly, userUuid, type, outcome } = filter;
   const parts = partsOf(filter.from, filter.to, userUuid === undefined ? "minute" : "hour");
   if (scope.length === 0 || parts.length === 0) return 0;
@@ -41,6 +41,11 @@ export async function countEvents(database: Pick<Database, "prepared">, filter: 
     authOnly ? "x.is_auth" : undefined,
     userUuid === undefined ? undefined : `x.user_uuid = ${bind(userUuid, "uuid")}`,
     "x.created_at >= part.from_at and x.created_at < part.to_at",
+  ];
+  // All values of what leads the indexes of the log.
+  const leading = [
+    type === undefined && !authOnly ? "x.is_auth = any('{true,false}')" : undefined,
+    outcome === undefined ? "x.outcome = any('{success,failure}')" : undefined,
   ];
   const everything =
     !authOnly && [type, outcome, userUuid, filter.from, filter.to].every((given) => given === undefined);
@@ -75,14 +80,14 @@ export async function countEvents(database: Pick<Database, "prepared">, filter: 
     sums.push(
       added(
         ranges(organizations, edges),
-        `select count(*) as n from audit_events x where ${joined(["x.org_uuid = part.owner", ...event])}`,
+        `select count(*) as n from audit_events x where ${joined(["x.org_uuid = part.owner", ...leading, ...event])}`,
       ),
     );
   if (hasEdgesOutside)
     sums.push(
       added(
         ranges([null], edges),
-        `select count(*) as n from audit_events x where ${joined(["x.org_uuid is null", ...event])}`,
+        `select count(*) as n from audit_events x where ${joined(["x.org_uuid is null", ...leading, ...event])}`,
       ),
     );
   // All that the text depends on: a prepared statement has one text per name.

@@ -12,8 +12,9 @@ import type { Organizations } from "../../organizations/index.ts";
 import type { People } from "../../people/index.ts";
 import { requestedScope, mayRead, parseRange } from "../rules.ts";
 import { countEvents } from "./count-store.ts";
-import { countSearched, findEvent, pageOfEvents } from "./store.ts";
-import type { EventFilter, FoundEvents } from "./store.ts";
+import { searchEvents } from "./search.ts";
+import { findEvent, pageOfEvents } from "./store.ts";
+import type { FoundEvents } from "./store.ts";
 
 /** Filters and page of a list; empty strings count as absent. */
 export interface EventQuery {
@@ -61,7 +62,7 @@ export interface ReadEventsDeps {
  * @throws {invalid_date_range} when `from` or `to` is no ISO 8601 time, or `from` is after `to`
  */
 export function createReadEvents(deps: ReadEventsDeps) {
-  async function list({ caller }: CallerContext, query: EventQuery, authOnly: boolean): Promise<EventPage> {
+  async function list({ caller, signal }: CallerContext, query: EventQuery, authOnly: boolean): Promise<EventPage> {
     const type = given(query.type);
     if (type !== undefined && !(authOnly ? isAuthEventType(type) : isAuditEventType(type)))
       throw auditErrors.invalidType();
@@ -87,30 +88,15 @@ export function createReadEvents(deps: ReadEventsDeps) {
     const filter = { scope, authOnly, userUuid, type, outcome, ...searched, ...range };
     const { limit, offset, ...order } = pageOf(query);
     const paging = pagingBy(deps.cursors, ["events", filter], order);
+    const window = { limit, offset, ascending: order.sort === "created_at", paging };
     const isSearched = Object.values(searched).some((one) => one !== undefined);
-    const page = pageOfEvents(deps.database, filter, {
-      limit,
-      offset,
-      ascending: order.sort === "created_at",
-      paging,
-    });
-    const isFirst = paging === undefined ? offset === 0 : paging.position === undefined;
+    if (isSearched)
+      return { ...(await searchEvents({ database: deps.database, signal }, filter, window)), limit, offset };
     const [found, total] = await Promise.all([
-      page,
-      isSearched
-        ? totalOfSearch(page, isFirst ? limit : 0, filter)
-        : countEvents(deps.database, filter).then((exact) => ({ total: exact })),
+      pageOfEvents(deps.database, filter, window),
+      countEvents(deps.database, filter),
     ]);
-    return { ...found, ...total, limit, offset };
-  }
-
-  /**
-   * How many events a search finds. A search reads all events of the scope: a first page of less than `full` events
-   * has counted them.
-   */
-  async function totalOfSearch(page: Promise<FoundEvents>, full: number, filter: EventFilter): Promise<Total> {
-    const { data } = await page;
-    return data.length < full ? { total: data.length } : countSearched(deps.database, filter);
+    return { ...found, total, limit, offset };
   }
 
   return {

@@ -55,7 +55,7 @@ export function countsByBucket(
       from unnest($9::timestamptz[], $10::timestamptz[]) as part (from_at, to_at)
       cross join lateral (
         select x.created_at, x.outcome from audit_events x
-        where x.org_uuid = $1 and x.outcome = any('{success,failure}')
+        where x.org_uuid = $1 and x.is_auth = any('{true,false}') and x.outcome = any('{success,failure}')
           and x.created_at >= part.from_at and x.created_at < part.to_at and ($3::text is null or x.type = $3)
         offset 0) e
     ) found group by 1`;
