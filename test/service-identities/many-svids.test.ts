@@ -1,11 +1,14 @@
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { listenToStatements } from "../lists/statements.ts";
 import { identity, workloads } from "../spiffe/support.ts";
 import type { Workloads } from "../spiffe/support.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
+import { elevated } from "../support/people.ts";
 import { runSql } from "../support/postgres.ts";
 
+const statements = listenToStatements();
 let app: TestApp;
 let owner: Workloads;
 beforeAll(async () => {
@@ -92,4 +95,42 @@ test("deleting an identity revokes all of its very many SVIDs while others are b
     [identityId, owner.org],
   );
   expect(counts).toEqual({ active: 0, recorded: 1_900 });
+});
+
+test("deleting an identity, and its organization, ends very many tokens and identities, some in a statement", async () => {
+  const other = await workloads(app);
+  const identityId = await identity(app, other);
+  await runSql(
+    app.databaseUrl,
+    `insert into automation_tokens (token_id, identity_id, org_uuid, name, hash, created_at, expires_at)
+     select gen_random_uuid(), $1, $2, 'many', sha256(n::text::bytea), now(), now() + interval '1 day'
+     from generate_series(1, 6000) n`,
+    [identityId, other.org],
+  );
+  const columns = await runSql<{ name: string }>(
+    app.databaseUrl,
+    `select column_name as name from information_schema.columns
+     where table_schema = 'public' and table_name = 'service_identities' and is_generated = 'NEVER'`,
+  );
+  const own: Record<string, string> = { identity_id: "gen_random_uuid()", name: "'many ' || n" };
+  await runSql(
+    app.databaseUrl,
+    `insert into service_identities (${columns.map(({ name }) => name).join(", ")})
+     select ${columns.map(({ name }) => own[name] ?? `i.${name}`).join(", ")}
+     from service_identities i, generate_series(1, 6000) n where i.identity_id = $1`,
+    [identityId],
+  );
+  const updates = (table: string) => statements.take().filter(({ text }) => text.includes(`update ${table} set`));
+  const living = (table: string, end: string) =>
+    runSql(app.databaseUrl, `select 1 as one from ${table} where org_uuid = $1 and ${end} is null`, [other.org]);
+
+  statements.take();
+  const path = `/api/organizations/${other.org}`;
+  const deleted = await app.call("DELETE", `${path}/service-identities/${identityId}`, { token: other.token });
+  expect(deleted.status).toBe(204);
+  expect(updates("automation_tokens")).toHaveLength(3);
+  expect(await living("automation_tokens", "revoked_at")).toEqual([]);
+  expect((await app.call("DELETE", path, { token: await elevated(app, other.token) })).status).toBe(204);
+  expect(updates("service_identities")).toHaveLength(3);
+  expect(await living("service_identities", "deleted_at")).toEqual([]);
 });

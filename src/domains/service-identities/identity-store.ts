@@ -2,6 +2,7 @@ import { byText, createdAt, readList } from "../../platform/db/list.ts";
 import type { Listed } from "../../platform/db/list.ts";
 import { violatedConstraint } from "../../platform/db/failure.ts";
 import type { Page } from "../../platform/db/paging.ts";
+import { updateInPieces } from "../../platform/db/pieces.ts";
 import { MAX_EXACT } from "../../platform/db/total.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import { lockCredentials } from "../credentials/index.ts";
@@ -154,17 +155,12 @@ export async function lockAllOf(tx: Tx, orgUuid: string): Promise<void> {
  */
 export async function endAllOf(tx: Tx, orgUuid: string, at: Date): Promise<EndedIdentities> {
   await tx.reauthorize();
-  const end = async (table: string, column: string, living = ""): Promise<number> => {
-    const sql = `update ${table} set ${column} = $2 where org_uuid = $1 and ${column} is null ${living}
-      returning 1 as one`;
-    return (await tx.query(sql, [orgUuid, at])).length;
-  };
-  let identities = 0;
-  for (;;) {
-    const ended = await end("service_identities", "deleted_at");
-    if (ended === 0) break;
-    identities += ended;
-  }
-  const tokens = await end("automation_tokens", "revoked_at");
-  return { identities, tokens, svids: await end("svids", "revoked_at", "and not_after > $2") };
+  const end = (table: string, id: string, column: string, living = ""): Promise<number> =>
+    updateInPieces(tx, { table, id, set: `${column} = $2`, where: `org_uuid = $1 and ${column} is null ${living}` }, [
+      orgUuid,
+      at,
+    ]);
+  const identities = await end("service_identities", "identity_id", "deleted_at");
+  const tokens = await end("automation_tokens", "token_id", "revoked_at");
+  return { identities, tokens, svids: await end("svids", "svid_id", "revoked_at", "and not_after > $2") };
 }

@@ -1,6 +1,7 @@
 import { byText, createdAt, readList } from "../../platform/db/list.ts";
 import type { Listed } from "../../platform/db/list.ts";
 import type { Page } from "../../platform/db/paging.ts";
+import { updateInPieces } from "../../platform/db/pieces.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import { lockCredentials } from "../credentials/index.ts";
 
@@ -73,8 +74,10 @@ export async function revokeToken(
 }
 
 /** Revokes the tokens of an identity; returns how many. */
-export async function revokeTokensOf(tx: Tx, identityId: string, at: Date): Promise<number> {
-  const sql = `update automation_tokens set revoked_at = $2 where identity_id = $1 and revoked_at is null
-    returning 1 as one`;
-  return (await tx.query(sql, [identityId, at])).length;
+export function revokeTokensOf(tx: Tx, identityId: string, at: Date): Promise<number> {
+  const where = "identity_id = $1 and revoked_at is null";
+  return updateInPieces(tx, { table: "automation_tokens", id: "token_id", set: "revoked_at = $2", where }, [
+    identityId,
+    at,
+  ]);
 }

@@ -141,9 +141,7 @@ export async function insertAccount(tx: Tx, account: NewAccount): Promise<void> 
 /** Removes an account and ends the sessions that were opened by switching to it. */
 export async function deleteAccount(tx: Tx, uuid: string, at: Date): Promise<EndedSessions[]> {
   await tx.query("delete from device_accounts where uuid = $1", [uuid]);
-  const sql = `update sessions set revoked_at = $2, revoked_reason = 'account_removed'
-    where account_uuid = $1 and revoked_at is null and expires_at > $2`;
-  return endTogether(tx, sql, [uuid, at]);
+  return endTogether(tx, { where: "account_uuid = $1", at: "$2", reason: "'account_removed'" }, [uuid, at]);
 }
 
 /** Ends the live sessions of a person on a device in one organization, or in none. */
@@ -154,13 +152,8 @@ export function endLogins(
   orgUuid: string | null,
   at: Date,
 ): Promise<EndedSessions[]> {
-  return endTogether(
-    tx,
-    `update sessions set revoked_at = $4, revoked_reason = 'account_removed'
-     where device_uuid = $1 and user_uuid = $2 and org_uuid is not distinct from $3
-       and revoked_at is null and expires_at > $4`,
-    [deviceUuid, userUuid, orgUuid, at],
-  );
+  const where = "device_uuid = $1 and user_uuid = $2 and org_uuid is not distinct from $3";
+  return endTogether(tx, { where, at: "$4", reason: "'account_removed'" }, [deviceUuid, userUuid, orgUuid, at]);
 }
 
 /** The session an account was proven by, live or not; null for an account that was removed. */

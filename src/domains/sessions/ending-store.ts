@@ -1,3 +1,4 @@
+import { PIECE } from "../../platform/db/pieces.ts";
 import type { Tx } from "../../platform/db/types.ts";
 
 /** Sessions of one organization, or of none, that ended together. */
@@ -44,21 +45,43 @@ export function derivedEnded(tx: Tx, sources: readonly string[]): Promise<Derive
 /** Maximum number of ids in the event for sessions that ended together. */
 const MAX_IDS = 100;
 
+/** SQL, over the same parameters, of which sessions end together, when and why. */
+export interface EndTogether {
+  where: string;
+  at: string;
+  reason: string;
+}
+
 /**
- * Runs an update of sessions, without `returning`, until it ends no more; returns the ended sessions by organization.
- * One statement is not enough: it does not see a session that was committed while it waited for a lock.
+ * Ends those of some sessions that are live; returns them by organization. One statement is not enough: it does not see
+ * a session that was committed while it waited for a lock, and an organization may have any number of sessions.
  */
-export async function endTogether(tx: Tx, update: string, params: readonly unknown[]): Promise<EndedSessions[]> {
-  const sql = `with ended as (${update} returning uuid, org_uuid, has_derived)
-    select org_uuid as "orgUuid", count(*)::int as revoked, (array_agg(uuid))[1:${MAX_IDS}] as "sessionIds",
-      coalesce(array_agg(uuid) filter (where has_derived), '{}') as sources
-    from ended group by org_uuid`;
+export async function endTogether(
+  tx: Tx,
+  { where, at, reason }: EndTogether,
+  params: readonly unknown[],
+): Promise<EndedSessions[]> {
+  // Locks on the piece would double what it costs. What another transaction has ended meanwhile counts as tried, and is
+  // not ended again.
+  const sql = `with piece as materialized (
+      select uuid from sessions where ${where} and revoked_at is null and expires_at > ${at} limit ${PIECE}
+    ), ended as (
+      update sessions set revoked_at = ${at}, revoked_reason = ${reason} from piece
+      where sessions.uuid = piece.uuid and revoked_at is null and expires_at > ${at}
+      returning sessions.uuid, org_uuid, has_derived
+    ), totals as (
+      select org_uuid, count(*)::int as revoked, (array_agg(uuid))[1:${MAX_IDS}] as ids,
+        coalesce(array_agg(uuid) filter (where has_derived), '{}') as sources
+      from ended group by org_uuid
+    ) select org_uuid as "orgUuid", coalesce(revoked, 0) as revoked, ids as "sessionIds", sources
+    from (select count(*) as rows from piece) as tried left join totals on true where tried.rows > 0`;
   await tx.reauthorize();
   const all = new Map<string | null, EndedSessions>();
   for (;;) {
-    const ended = await tx.query<EndedSessions>(sql, params);
-    if (ended.length === 0) return [...all.values()];
-    for (const { orgUuid, revoked, sessionIds, sources } of ended) {
+    const tried = await tx.query<EndedSessions>(sql, params);
+    if (tried.length === 0) return [...all.values()];
+    for (const { orgUuid, revoked, sessionIds, sources } of tried) {
+      if (revoked === 0) continue;
       const before = all.get(orgUuid);
       all.set(orgUuid, {
         orgUuid,
@@ -94,12 +117,7 @@ export async function detach(tx: Tx, spared: string, ofSources: string, params: 
  */
 async function endThereAndElsewhere(tx: Tx, where: string, params: readonly unknown[]): Promise<EndedSessions[]> {
   const end = (column: string): Promise<EndedSessions[]> =>
-    endTogether(
-      tx,
-      `update sessions set revoked_at = $2, revoked_reason = $3
-       where ${column} = $1 ${where} and revoked_at is null and expires_at > $2`,
-      params,
-    );
+    endTogether(tx, { where: `${column} = $1 ${where}`, at: "$2", reason: "$3" }, params);
   return [...(await end("org_uuid")), ...(await end("provider_org_uuid"))];
 }
 
@@ -127,7 +145,5 @@ export function revokeChosenSessions(
   reason: string,
   at: Date,
 ): Promise<EndedSessions[]> {
-  const sql = `update sessions set revoked_at = $2, revoked_reason = $3
-    where uuid = any($1::uuid[]) and revoked_at is null and expires_at > $2`;
-  return endTogether(tx, sql, [uuids, at, reason]);
+  return endTogether(tx, { where: "uuid = any($1::uuid[])", at: "$2", reason: "$3" }, [uuids, at, reason]);
 }

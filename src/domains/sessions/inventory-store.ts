@@ -129,7 +129,6 @@ export async function revokeAllWithin(
   if (spared !== null)
     await detach(tx, spared, `exists (select from sessions where uuid = o.uuid and ${clause})`, params);
   const next = params.length + 2;
-  const sql = `update sessions set revoked_at = $1, revoked_reason = $${next + 1}
-    where ${clause} and ${LIVE} and ($${next}::uuid is null or uuid <> $${next})`;
-  return endTogether(tx, sql, [at, ...params, spared, reason]);
+  const where = `${clause} and ($${next}::uuid is null or uuid <> $${next})`;
+  return endTogether(tx, { where, at: "$1", reason: `$${next + 1}` }, [at, ...params, spared, reason]);
 }

@@ -194,9 +194,8 @@ export async function revokeSessionsOf(
   spared: string | null = null,
 ): Promise<EndedSessions[]> {
   if (spared !== null) await detach(tx, spared, "o.user_uuid = $2", [userUuid]);
-  const sql = `update sessions set revoked_at = $2, revoked_reason = $3
-    where user_uuid = $1 and revoked_at is null and expires_at > $2 and ($4::uuid is null or uuid <> $4)`;
-  return endTogether(tx, sql, [userUuid, at, reason, spared]);
+  const where = "user_uuid = $1 and ($4::uuid is null or uuid <> $4)";
+  return endTogether(tx, { where, at: "$2", reason: "$3" }, [userUuid, at, reason, spared]);
 }
 
 /** A session in the list of its person. */
