@@ -157,6 +157,23 @@ it("an agent whose clock is wrong says so, and issues one SVID for each half of 
   }
 });
 
+it("an SVID is renewed at once when the agent's clock jumps past its end, and in time after a jump back", async () => {
+  let jumpMs = 0;
+  const { received, isOpen, loseToken } = await agent({ now: () => app.clock.now() + jumpMs });
+  loseToken();
+  jumpMs = 4 * HALF_MS;
+  await vi.waitFor(() => expect(received.size).toBe(2), 120_000);
+  jumpMs = -4 * HALF_MS;
+  // Several looks at the service.
+  await sleep(1_000);
+  expect(isOpen()).toBe(true);
+  expect(await issued()).toBe(2);
+  app.clock.advance(HALF_MS);
+  await vi.waitFor(() => expect(received.size).toBe(3), 120_000);
+  expect(await issued()).toBe(3);
+  expect(isOpen()).toBe(true);
+});
+
 it("JWT-SVIDs that are requested while the SVID is renewed are issued", async () => {
   const { client, received } = await agent();
   let isOver = false;

@@ -10,24 +10,31 @@ export interface Feed<T> {
 export function createFeed<T>(first: T): Feed<T> {
   let value = first;
   let version = 0;
-  let changed = Promise.withResolvers<void>();
+  /** Readers that wait. One that ends is removed: a promise that all of them await would keep each until a change. */
+  const waiting = new Set<() => void>();
+  const change = (signal: AbortSignal): Promise<void> =>
+    new Promise((resolve) => {
+      const wake = (): void => {
+        waiting.delete(wake);
+        signal.removeEventListener("abort", wake);
+        resolve();
+      };
+      waiting.add(wake);
+      signal.addEventListener("abort", wake);
+    });
   return {
     current: () => value,
     set(next) {
       value = next;
       version++;
-      changed.resolve();
-      changed = Promise.withResolvers();
+      for (const wake of [...waiting]) wake();
     },
     async *watch(signal) {
-      const { promise: aborted, resolve } = Promise.withResolvers<void>();
-      if (signal.aborted) return;
-      signal.addEventListener("abort", () => resolve(), { once: true });
       for (let seen = -1; !signal.aborted; ) {
         if (seen !== version) {
           seen = version;
           yield value;
-        } else await Promise.race([changed.promise, aborted]);
+        } else await change(signal);
       }
     },
   };

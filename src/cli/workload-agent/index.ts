@@ -1,5 +1,6 @@
 import { createServer } from "node:http2";
-import type { ServerHttp2Session } from "node:http2";
+import type { Http2Server, ServerHttp2Session } from "node:http2";
+import type { Socket } from "node:net";
 import { resolve } from "node:path";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { readCertificates, readToken } from "../files.ts";
@@ -30,6 +31,9 @@ export interface Pace extends Clocks {
 const PACE: Pace = { now: Date.now, elapsed: () => performance.now(), pollMs: 5_000 };
 /** Time in which streams end at a stop. */
 const CLOSE_MS = 1_000;
+/** What one client may use: a workload has a few streams, and its largest message is a JWT-SVID to validate. */
+const MAX_STREAMS = 100;
+const MAX_MESSAGE_BYTES = 256 * 1_024;
 
 /** Serves the SPIFFE Workload API on a Unix socket until the signal. @returns the exit code */
 export function runWorkloadAgent(
@@ -53,30 +57,50 @@ export function runWorkloadAgent(
     const ended = new AbortController();
     const isOver = AbortSignal.any([stop, ended.signal]);
     const server = createServer(
+      { settings: { maxConcurrentStreams: MAX_STREAMS } },
       connectNodeAdapter({
         routes: workloadApi(keeper, isOver),
         interceptors: [requireHeader],
         connect: false,
         grpcWeb: false,
+        readMaxBytes: MAX_MESSAGE_BYTES,
       }),
     );
-    const sessions = new Set<ServerHttp2Session>();
-    server.on("session", (session) => {
-      sessions.add(session);
-      session.once("close", () => sessions.delete(session)).on("error", () => undefined);
-    });
-    await listenOn(server, path);
+    const close = closeable(server);
+    const removeSocket = await listenOn(server, path);
     say(`Serving the SPIFFE Workload API on ${path}`);
     try {
       await keeper.run();
     } finally {
       ended.abort();
-      const closed = new Promise((done) => server.close(done));
-      for (const session of sessions) session.close();
-      setTimeout(() => sessions.forEach((session) => session.destroy()), CLOSE_MS).unref();
-      await closed;
+      removeSocket();
+      await close();
       say("Stopped");
     }
     return 0;
   });
+}
+
+/**
+ * Prepares the end of a server: streams have time to end, then connections are cut. A session that is closing waits for
+ * its client without limit, even when it is destroyed, so sockets are.
+ */
+function closeable(server: Http2Server): () => Promise<void> {
+  const sessions = new Set<ServerHttp2Session>();
+  const sockets = new Set<Socket>();
+  server.on("session", (session) => {
+    sessions.add(session);
+    session.once("close", () => sessions.delete(session)).on("error", () => undefined);
+  });
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
+  return async () => {
+    const closed = new Promise((done) => server.close(done));
+    for (const session of sessions) session.close();
+    const timer = setTimeout(() => sockets.forEach((socket) => socket.destroy()), CLOSE_MS);
+    await closed;
+    clearTimeout(timer);
+  };
 }

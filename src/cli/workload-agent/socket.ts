@@ -1,19 +1,42 @@
-import { lstatSync, rmSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { closeSync, linkSync, lstatSync, openSync, rmSync } from "node:fs";
+import type { BigIntStats } from "node:fs";
 import { connect } from "node:net";
 import type { Server as NetServer } from "node:net";
+import { basename, dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { CommandError } from "../output.ts";
 
 /** Its owner and its group may connect, and nobody else: whoever connects receives the identity. */
 const UMASK = 0o117;
+/** Attempts to take the path, and the wait between two while another agent replaces a socket that was left. */
+const ATTEMPTS = 40;
+const RETRY_MS = 50;
 
 /**
- * Listens on a Unix socket that others than owner and group can never open. Replaces a socket that an agent left.
+ * Listens on a Unix socket that others than owner and group can never open. Replaces a socket that an agent left. Of
+ * agents that start together exactly one listens.
+ * @returns removes the socket from its path, where it is still this server's
  * @throws {CommandError} when the path cannot be used, or another agent listens there
  */
-export async function listenOn(server: NetServer, path: string): Promise<void> {
+export async function listenOn(server: NetServer, path: string): Promise<() => void> {
   try {
-    await removeLeft(path);
-    await listen(server, path);
+    await refuseUsed(path);
+    // A socket refuses connections between bind and listen, like one that was left. So it gets its path afterwards.
+    const hidden = hiddenBeside(path);
+    await listen(server, hidden);
+    const own = statOf(hidden);
+    try {
+      await take(path, hidden);
+    } catch (error) {
+      server.close();
+      throw error;
+    } finally {
+      rmSync(hidden, { force: true });
+    }
+    return () => {
+      if (isSame(statOf(path), own)) rmSync(path, { force: true });
+    };
   } catch (error) {
     if (error instanceof CommandError) throw error;
     const { code } = error as NodeJS.ErrnoException;
@@ -32,14 +55,64 @@ async function listen(server: NetServer, path: string): Promise<void> {
   }
 }
 
-async function removeLeft(path: string): Promise<void> {
-  const found = lstatSync(path, { throwIfNoEntry: false });
-  if (found === undefined) return;
+/** A name that nobody uses; as long as the path, so that a path that clients cannot use is refused at once. */
+function hiddenBeside(path: string): string {
+  const name = `.${randomBytes(3).toString("base64url")}`;
+  return join(dirname(path), name.padEnd(Buffer.byteLength(basename(path)), "-"));
+}
+
+/** Gives a listening socket its path, which fails where there is one already. */
+async function take(path: string, hidden: string): Promise<void> {
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    const left = await refuseUsed(path);
+    if ((left === undefined || removeLeft(path, left)) && isCreated(() => linkSync(hidden, path))) return;
+    await sleep(RETRY_MS);
+  }
+  throw new CommandError(`Another agent is about to listen on ${path}; when none runs, remove that socket.`);
+}
+
+/** Returns the socket that an agent left. @throws {CommandError} when the path has anything else */
+async function refuseUsed(path: string): Promise<BigIntStats | undefined> {
+  const found = statOf(path);
+  if (found === undefined) return undefined;
   if (!found.isSocket()) throw new CommandError(`${path} exists and is not a socket; choose another --socket.`);
   if (await answers(path))
     throw new CommandError(`Another agent listens on ${path}; stop it, or choose another --socket.`);
-  rmSync(path, { force: true });
+  return found;
 }
+
+/**
+ * Removes a socket that was left. Only the agent that created the file named after that very socket removes it:
+ * otherwise one agent could remove the socket by which another has replaced it in the meantime.
+ * @returns whether it is gone
+ */
+function removeLeft(path: string, left: BigIntStats): boolean {
+  const claim = `${path}.${left.ino}-${left.mtimeNs}`;
+  if (!isCreated(() => closeSync(openSync(claim, "wx")))) return false;
+  try {
+    if (isSame(statOf(path), left)) rmSync(path, { force: true });
+    return true;
+  } finally {
+    rmSync(claim, { force: true });
+  }
+}
+
+/** Whether a file was created; false where it exists. */
+function isCreated(create: () => void): boolean {
+  try {
+    create();
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  }
+}
+
+const statOf = (path: string): BigIntStats | undefined => lstatSync(path, { bigint: true, throwIfNoEntry: false });
+
+/** Whether two readings are of one file: the number of a removed file is used again, at another time. */
+const isSame = (one: BigIntStats | undefined, other: BigIntStats | undefined): boolean =>
+  one?.dev === other?.dev && one?.ino === other?.ino && one?.mtimeNs === other?.mtimeNs;
 
 /**
  * Whether somebody listens on a socket.
@@ -51,7 +124,9 @@ function answers(path: string): Promise<boolean> {
     socket
       .once("connect", () => resolve(true))
       .once("error", (error: NodeJS.ErrnoException) => {
-        if (error.code === "ECONNREFUSED" || error.code === "ENOENT") resolve(false);
+        const { code = "" } = error;
+        // EAGAIN: more clients wait than the queue of the socket holds.
+        if (["ECONNREFUSED", "ENOENT", "EAGAIN"].includes(code)) resolve(code === "EAGAIN");
         else reject(error);
       });
     socket.once("connect", () => socket.destroy());

@@ -1,9 +1,7 @@
-import type { JsonObject } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { ConnectRouter, HandlerContext, Interceptor } from "@connectrpc/connect";
-import { createLocalJWKSet, jwtVerify } from "jose";
-import type { JSONWebKeySet } from "jose";
 import { SpiffeWorkloadAPI } from "../../../gen/spiffe/workload/workload_pb.ts";
+import { validateJwtSvid } from "./jwt-validation.ts";
 import type { Keeper, Material, Missing } from "./keeper.ts";
 import { faultsOf, isRefusal, isUnread } from "./server.ts";
 import type { Server } from "./server.ts";
@@ -82,7 +80,7 @@ export function workloadApi({ feed, server }: Keeper, stop: AbortSignal): (route
       fetchJWTSVID: async ({ audience, spiffeId }) => ({ svids: [await jwtSvid(audience, spiffeId)] }),
       fetchJWTBundles: (_request, call) =>
         responses(call, ({ trust }) => ({ bundles: { [trust.trustDomain]: Buffer.from(trust.jwks) } })),
-      validateJWTSVID: ({ audience, svid }) => validated(present(feed.current()), audience, svid),
+      validateJWTSVID: ({ audience, svid }) => validateJwtSvid(present(feed.current()).trust, audience, svid),
     });
 }
 
@@ -94,26 +92,6 @@ function present(material: Material | Missing): Material {
 }
 
 const unavailable = (): ConnectError => new ConnectError("the service cannot be asked", Code.Unavailable);
-
-async function validated({ trust }: Material, audience: string, svid: string) {
-  if (audience === "" || svid === "")
-    throw new ConnectError("an audience and a JWT-SVID are required", Code.InvalidArgument);
-  try {
-    const { keys: published } = JSON.parse(trust.jwks) as JSONWebKeySet;
-    // RFC 7517 has no use "jwt-svid": the library would leave such keys out.
-    const keys = createLocalJWKSet({ keys: published.map(({ use: _, ...key }) => key) });
-    const { payload } = await jwtVerify(svid, keys, {
-      audience,
-      algorithms: ["ES256"],
-      requiredClaims: ["exp", "sub"],
-    });
-    const spiffeId = String(payload.sub);
-    if (!spiffeId.startsWith(`${trust.trustDomain}/`)) throw new Error("the subject is of another trust domain");
-    return { spiffeId, claims: payload as JsonObject };
-  } catch (error) {
-    throw new ConnectError(`the JWT-SVID is not valid: ${(error as Error).message}`, Code.InvalidArgument);
-  }
-}
 
 const fingerprint = (response: unknown): string =>
   JSON.stringify(response, (_name, value: unknown) =>
