@@ -90,6 +90,12 @@ it("a logout token with a session of the provider ends that session alone", asyn
   expect(await alive(two)).toBe(false);
 });
 
+it("a logout token with subject and session ends what that subject opened without one, and nothing of others", async () => {
+  const [unnamed, elsewhere, other] = [await session("gus"), await session("gus", "g1"), await session("hal")];
+  expect(await logout({ sub: "gus", sid: "g2" })).toBe("200");
+  expect([await alive(unnamed), await alive(elsewhere), await alive(other)]).toEqual([false, true, true]);
+});
+
 it.each(["a\0b", "a\ud800", "s".repeat(256), ""])(
   "a sign-in with a session of the provider that cannot be stored, %j, ends by its subject",
   async (sid) => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Answer } from "../support/app.ts";
-import { outcome } from "../support/people.ts";
+import { auditOf, founder, outcome } from "../support/people.ts";
 import { callbackOf, connect, redeem, REDIRECT, sessionTokenOf, startRealm, subject } from "./support.ts";
 import type { Realm } from "./support.ts";
 
@@ -40,6 +40,8 @@ it("a connection has the documented members, and its client secret is never retu
   const made = await make({});
   const id = made.body.connection_uuid as string;
   const changed = await send("PATCH", id, { name: "Renamed", client_secret: "a-new-client-secret" });
+  const [event] = await auditOf(realm.app, realm.owner, "oidc_connection.updated");
+  expect(event?.metadata).toEqual({ connection_uuid: id, name: "Renamed", changed: ["name", "client_secret"] });
   const list = await realm.app.call("GET", `/api/admin/organizations/${realm.owner.org}/oidc-connections`, {
     token: realm.owner.token,
   });
@@ -66,6 +68,13 @@ it.each([
   "https://*.app.test/",
   "https://app.test/a b",
   "javascript:alert(1)",
+  "https://app.test\\@evil.test/",
+  "https://app.test/\\back",
+  "https://app.test/\u0001",
+  "https://app.test/\u001f",
+  "https://app.test/\u007f",
+  "https://app.test/\u0085",
+  "https://app.test/\r\nset-cookie:a",
   `https://app.test/${"x".repeat(2_048)}`,
   7,
 ])("a connection with the redirect URI %j is refused", async (uri) => {
@@ -90,6 +99,25 @@ it("a connection has at most twenty redirect URIs", async () => {
   expect(await refusals({ redirect_uris: uris(21) })).toEqual([fault, fault]);
 });
 
+it("a connection has at most a hundred allowed domains", async () => {
+  const domains = (many: number) => Array.from({ length: many }, (_, at) => `d${at}.test`);
+  expect((await make({ allowed_domains: domains(100) })).body.allowed_domains).toEqual(domains(100));
+  const fault = "400 validation_error allowed_domains";
+  expect(await refusals({ allowed_domains: domains(101) })).toEqual([fault, fault]);
+});
+
+it("an organization has at most twenty connections, and again one when it has deleted one", async () => {
+  const { app, provider } = realm;
+  const owner = await founder(app);
+  const made: Answer[] = [];
+  for (let at = 0; at < 21; at++) made.push(await connect(app, owner, provider.discoveryUrl));
+  expect(made.map(outcome)).toEqual([...Array<string>(20).fill("201"), "409 conflict"]);
+  const path = `/api/admin/organizations/${owner.org}/oidc-connections/${made[0]?.body.connection_uuid}`;
+  expect((await app.call("DELETE", path, { token: owner.token })).status).toBe(204);
+  const racing = await Promise.all([1, 2, 3].map(() => connect(app, owner, provider.discoveryUrl)));
+  expect(racing.map(outcome).sort()).toEqual(["201", "409 conflict", "409 conflict"]);
+});
+
 it("an absent redirect_uri means the only one, and a connection without any has the service's own", async () => {
   const id = async (...uris: string[]) => (await make({ redirect_uris: uris })).body.connection_uuid as string;
   const several = await id("https://app.test/one", "https://app.test/two");
@@ -107,10 +135,22 @@ it("an absent redirect_uri means the only one, and a connection without any has 
 it("the domains of a connection are folded and IDNA-encoded, each once, without wildcards", async () => {
   const { body } = await make({ allowed_domains: ["Corp.TEST", "Bücher.test", "corp.test"] });
   expect(body.allowed_domains).toEqual(["corp.test", "xn--bcher-kva.test"]);
-  for (const domain of ["*.corp.test", "corp", "ann@corp.test", "", 7]) {
+  for (const domain of ["*.corp.test", "corp", "corp.test.", "corp.test。", "ann@corp.test", "", 7]) {
     const fault = "400 validation_error allowed_domains[0]";
     expect(await refusals({ allowed_domains: [domain] })).toEqual([fault, fault]);
   }
+});
+
+it("a connection of another organization is not found, changed or deleted", async () => {
+  const { app, connection } = realm;
+  const other = await founder(app);
+  const path = `/api/admin/organizations/${other.org}/oidc-connections/${connection}`;
+  const before = (await send("GET", connection)).body as unknown;
+  for (const [method, body] of [["GET"], ["PATCH", { name: "Taken" }], ["DELETE"]] as const) {
+    const answer = await app.call(method, path, { token: other.token, ...(body && { body }) });
+    expect([method, outcome(answer)]).toEqual([method, "404 not_found"]);
+  }
+  expect((await send("GET", connection)).body).toEqual(before);
 });
 
 it("a connection with an empty list of domains admits nobody", async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { holding } from "../support/holding.ts";
 import type { Held } from "../support/holding.ts";
-import { auditOf, outcome } from "../support/people.ts";
+import { auditOf, elevated, founder, outcome } from "../support/people.ts";
 import { begin, comeBack, connect, granted, startRealm, subject } from "./support.ts";
 import type { Realm } from "./support.ts";
 
@@ -59,4 +59,21 @@ it("a callback returns 400 invalid_connection when the connection is deleted whi
   const [event] = await auditOf(realm.app, realm.owner, "login.oidc");
   const metadata = { code: "invalid_connection", connection_uuid: uuid };
   expect(event).toMatchObject({ outcome: "failure", metadata });
+});
+
+it("a connection of a deleted organization signs nobody in, and ends no session", async () => {
+  const { app, provider } = realm;
+  const owner = await founder(app);
+  const { body } = await connect(app, owner, provider.discoveryUrl);
+  const through = { ...realm, connection: body.connection_uuid as string };
+  const begun = await begin(through);
+  const query = granted(through, begun);
+  const token = await elevated(app, owner.token);
+  expect((await app.call("DELETE", `/api/organizations/${owner.org}`, { token })).status).toBeLessThan(300);
+  const path = `/api/auth/oidc/${through.connection}`;
+  expect(outcome(await app.call("GET", `${path}/authorize`))).toBe("400 invalid_connection");
+  expect(outcome(await comeBack(through, begun.cookie, query))).toBe("400 invalid_connection");
+  const headers = { "content-type": "application/x-www-form-urlencoded" };
+  const logout = await app.call("POST", `${path}/backchannel-logout`, { headers, body: "logout_token=a.b.c" });
+  expect(outcome(logout)).toBe("404 not_found");
 });

@@ -1,6 +1,10 @@
+import { randomUUID } from "node:crypto";
+import { decodeJwt } from "jose";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import type { Answer } from "../support/app.ts";
 import { elevated, founder, invite, member, newcomer, outcome, password } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
+import { runSql } from "../support/postgres.ts";
 import { callbackOf, connect, redeem, sessionTokenOf, signIn, startRealm, subject } from "./support.ts";
 import type { Realm } from "./support.ts";
 
@@ -90,4 +94,41 @@ it("somebody invited who is known elsewhere joins while single sign-on is not re
   expect(outcome(linked)).toBe("204");
   await require(true);
   expect(outcome(await signIn(realm, subject("known-elsewhere")))).toBe("200");
+});
+
+it.each<[string, (by: Somebody, userUuid: string) => Promise<Answer>]>([
+  ["has ended", ({ token }, userUuid) => realm.app.call("DELETE", `/api/users/${userUuid}`, { token })],
+  [
+    "was of an organization that is deleted",
+    async ({ org, token }) =>
+      realm.app.call("DELETE", `/api/organizations/${org}`, { token: await elevated(realm.app, token) }),
+  ],
+])("a membership elsewhere that %s keeps no member from entering by their address", async (_how, end) => {
+  const { app, owner } = realm;
+  const former = await founder(app);
+  const sub = `freed-${randomUUID()}`;
+  const userUuid = await joined(sub, former);
+  const membership = `insert into memberships (org_uuid, user_uuid, role_id, email_key, created_at, updated_at)
+    select $1, uuid, 3, email_key, now(), now() from people where uuid = $2`;
+  await runSql(app.databaseUrl, membership, [owner.org, userUuid]);
+  expect(outcome(await signIn(realm, subject(sub)))).toBe("403 link_required");
+  expect((await end(former, userUuid)).status).toBeLessThan(300);
+  const entered = await signIn(realm, subject(sub));
+  expect(outcome(entered)).toBe("200");
+  expect(decodeJwt(entered.body.access_token as string)).toMatchObject({ org: owner.org, sub: userUuid });
+});
+
+it("the verified address of a member who is inactive links nothing", async () => {
+  const { app, owner } = realm;
+  const sub = `inactive-${randomUUID()}`;
+  expect(outcome(await signIn(realm, subject(sub)))).toBe("200");
+  const ofAddress = "select uuid from people where email = $1";
+  const [person] = await runSql<{ uuid: string }>(app.databaseUrl, ofAddress, [`${sub}@corp.test`]);
+  await patch(owner, `/api/users/${person?.uuid}`, { status: "inactive" });
+  const anew = subject(`${sub}-2`, { email: `${sub}@corp.test` });
+  const { body } = await connect(app, owner, realm.provider.discoveryUrl);
+  const second = { ...realm, connection: body.connection_uuid as string };
+  expect(outcome(await signIn(second, anew))).toBe("403 link_required");
+  await patch(owner, `/api/users/${person?.uuid}`, { status: "active" });
+  expect(outcome(await signIn(second, anew))).toBe("200");
 });

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { decodeJwt } from "jose";
+import { codeAt } from "../mfa/support.ts";
 import { auditOf, invite, newcomer, outcome } from "../support/people.ts";
 import { runSql } from "../support/postgres.ts";
 import {
@@ -140,6 +141,21 @@ it("a session token is good once, for 60 seconds and in the browser that began",
   expect(outcome(await redeem(realm, sessionTokenOf(late.answer), late.cookie))).toBe("401 unauthorized");
 });
 
+it.each([
+  [599_999, 59_999, "302 undefined", "200"],
+  [600_000, 60_000, "400 invalid_state", "401 unauthorized"],
+  [600_001, 60_001, "400 invalid_state", "401 unauthorized"],
+])("a sign-in ends with its lifetimes: after %i ms at the provider and %i ms with the client", async (...row) => {
+  const [stateMs, tokenMs, callback, session] = row;
+  realm.provider.subject = subject("kay");
+  const begun = await begin(realm);
+  realm.app.clock.advance(stateMs);
+  expect(outcome(await comeBack(realm, begun.cookie, granted(realm, begun)))).toBe(callback);
+  const { answer, cookie } = await callbackOf(realm, subject("kay"));
+  realm.app.clock.advance(tokenMs);
+  expect(outcome(await redeem(realm, sessionTokenOf(answer), cookie))).toBe(session);
+});
+
 it("with a client's challenge the verifier is demanded, and no cookie", async () => {
   const verifier = "v".repeat(43);
   const code_challenge = createHash("sha256").update(verifier).digest("base64url");
@@ -188,6 +204,27 @@ it("a callback is refused in the documented order", async () => {
   const late = await begin(realm);
   realm.app.clock.advance(600_001);
   expect(await back(late.cookie, granted(realm, late))).toBe("400 invalid_state");
+});
+
+it("a second factor completes no sign-in by an identity that somebody else has linked meanwhile", async () => {
+  const { app, owner, connection } = realm;
+  const { body: pair } = await signIn(realm, subject("lia"));
+  const token = pair.access_token as string;
+  const enrolled = await app.call("POST", "/api/v1/me/mfa/factors", { token, body: { factor_type: "totp" } });
+  const { id, secret } = enrolled.body.data as { id: number; secret: string };
+  const code = (): string => codeAt(secret, app.clock.now(), 0);
+  const verified = await app.call("POST", `/api/v1/me/mfa/factors/${id}/verify`, { token, body: { code: code() } });
+  expect(outcome(verified)).toBe("200");
+  app.clock.advance(30_000);
+  const { mfa_token } = (await signIn(realm, subject("lia"))).body as { mfa_token: string };
+  const relink = `update oidc_identities set user_uuid = (select uuid from people where email = $2)
+    where connection_uuid = $1 and subject = 'lia'`;
+  await runSql(app.databaseUrl, relink, [connection, owner.email]);
+  onTestFinished(async () => {
+    await runSql(app.databaseUrl, "delete from oidc_identities where subject = 'lia'", []);
+  });
+  const completed = await app.call("POST", "/api/auth/mfa/totp/challenge", { body: { mfa_token, code: code() } });
+  expect(outcome(completed)).toBe("403 link_required");
 });
 
 it("a callback without iss is refused where the provider always sends it", async () => {

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
@@ -144,6 +145,22 @@ describe("a group", () => {
     expect(await left(`members[type eq "User" and value eq "${first}"]`)).toEqual(others);
     expect(await left('members[type eq "Group"]')).toEqual(others);
     expect(await left('members[type eq "User"]')).toEqual([]);
+  });
+
+  test.each([
+    ["the version", (tag: string) => tag, "204"],
+    ["the version as a strong one", (tag: string) => tag.slice(2), "204"],
+    ["several versions, and this one last", (tag: string) => `W/"1-x", ${tag}`, "204"],
+    ["several versions, and this one first", (tag: string) => `${tag},W/"1-x"`, "204"],
+    ["*", () => " * ", "204"],
+    ["other versions", () => 'W/"1-x", W/"2-x"', "412"],
+    ["a part of the version", (tag: string) => tag.slice(0, -2), "412"],
+  ])("If-Match with %s decides about a deletion", async (_what, header, expected) => {
+    const { body } = await directory.call("POST", "/Groups", { displayName: `Matched ${randomUUID()}` });
+    const headers = { "if-match": header(body.meta.version as string) };
+    expect(refusal(await directory.call("DELETE", `/Groups/${body.id}`, undefined, headers)).slice(0, 3)).toBe(
+      expected,
+    );
   });
 
   test("PUT replaces a group, If-Match guards it, and DELETE leaves its members", async () => {

@@ -31,7 +31,7 @@ export function isIssuerOf(discoveryUrl: string, issuer: unknown): issuer is str
 export function readAllowedDomains(given: readonly unknown[]): string[] {
   const read = given.map((text) => (typeof text === "string" ? parseEmail(`x@${text.trim()}`)?.domain : undefined));
   const fields = read.flatMap((domain, at) =>
-    domain?.includes(".") === true && !domain.endsWith(".")
+    domain?.includes(".") === true
       ? []
       : [{ field: `allowed_domains[${at}]`, code: "format", message: "must be a mail domain without wildcards" }],
   );
