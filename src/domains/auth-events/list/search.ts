@@ -117,8 +117,7 @@ const actorIs = (param: string): string =>
 
 /** Whether a position comes before another in a list. */
 function isBefore(position: Position, other: Position, ascending: boolean): boolean {
-  const [a, b] = [position, other].map(({ value, id }) => ({ at: Date.parse(String(value)), id: BigInt(id) }));
-  if (a === undefined || b === undefined) return false;
-  const isLess = a.at === b.at ? a.id < b.id : a.at < b.at;
-  return ascending ? isLess : a.at === b.at ? a.id > b.id : a.at > b.at;
+  const [first, second] = ascending ? [position, other] : [other, position];
+  const apart = Date.parse(String(second.value)) - Date.parse(String(first.value));
+  return apart === 0 ? BigInt(first.id) < BigInt(second.id) : apart > 0;
 }
