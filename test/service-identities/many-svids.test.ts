@@ -5,6 +5,7 @@ import { identity, workloads } from "../spiffe/support.ts";
 import type { Workloads } from "../spiffe/support.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
+import { copyRows } from "../support/copies.ts";
 import { elevated } from "../support/people.ts";
 import { runSql } from "../support/postgres.ts";
 
@@ -107,19 +108,9 @@ test("deleting an identity, and its organization, ends very many tokens and iden
      from generate_series(1, 6000) n`,
     [identityId, other.org],
   );
-  const columns = await runSql<{ name: string }>(
-    app.databaseUrl,
-    `select column_name as name from information_schema.columns
-     where table_schema = 'public' and table_name = 'service_identities' and is_generated = 'NEVER'`,
-  );
-  const own: Record<string, string> = { identity_id: "gen_random_uuid()", name: "'many ' || n" };
-  await runSql(
-    app.databaseUrl,
-    `insert into service_identities (${columns.map(({ name }) => name).join(", ")})
-     select ${columns.map(({ name }) => own[name] ?? `i.${name}`).join(", ")}
-     from service_identities i, generate_series(1, 6000) n where i.identity_id = $1`,
-    [identityId],
-  );
+  const values = { identity_id: "gen_random_uuid()", name: "'many ' || n" };
+  const copied = { where: "source.identity_id = $1", values, count: 6_000 };
+  await copyRows(app.databaseUrl, "service_identities", copied, [identityId]);
   const updates = (table: string) => statements.take().filter(({ text }) => text.includes(`update ${table} set`));
   const living = (table: string, end: string) =>
     runSql(app.databaseUrl, `select 1 as one from ${table} where org_uuid = $1 and ${end} is null`, [other.org]);

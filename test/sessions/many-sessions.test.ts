@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { listenToStatements } from "../lists/statements.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
+import { copyRows } from "../support/copies.ts";
 import { elevated, founder } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 import { runSql } from "../support/postgres.ts";
@@ -14,21 +15,13 @@ beforeAll(async () => {
 afterAll(() => app.close());
 
 /** Copies the session of a founder. */
-async function copySessions({ org }: Somebody, count: number): Promise<void> {
-  const columns = await runSql<{ name: string }>(
+const copySessions = ({ org }: Somebody, count: number): Promise<void> =>
+  copyRows(
     app.databaseUrl,
-    `select column_name as name from information_schema.columns
-     where table_schema = 'public' and table_name = 'sessions' and is_generated = 'NEVER'`,
+    "sessions",
+    { where: "source.org_uuid = $1", values: { uuid: "gen_random_uuid()" }, count },
+    [org],
   );
-  const all = columns.map(({ name }) => name);
-  const values = all.map((name) => (name === "uuid" ? "gen_random_uuid()" : `s.${name}`));
-  await runSql(
-    app.databaseUrl,
-    `insert into sessions (${all.join(", ")}) select ${values.join(", ")}
-     from sessions s, generate_series(1, $2::int) where s.org_uuid = $1`,
-    [org, count],
-  );
-}
 const live = (org: string) =>
   runSql(app.databaseUrl, "select count(*)::int as n from sessions where org_uuid = $1 and revoked_at is null", [org]);
 const updates = () => statements.take().filter(({ text }) => text.includes("update sessions set revoked_at"));
