@@ -51,7 +51,7 @@ it.each(["limit=50", "limit=3&cursor=", "limit=2", "limit=1", "limit=50&offset=1
       const { body } = await app.call("GET", `${path}?ip_address=192.0.2.7&${page}`, { token: by.token });
       expect(body, path).toMatchObject({ total: 2 });
       expect(
-        statements.take().filter(({ text }) => text.includes("with piece as")),
+        statements.take().filter(({ text }) => text.includes("with batch as")),
         path,
       ).toHaveLength(1);
     }

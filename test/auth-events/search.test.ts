@@ -6,9 +6,9 @@ import { founder, member } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 import { runSql } from "../support/postgres.ts";
 
-/** More than two pieces of a search. */
+/** More than two batches of a search. */
 const EVENTS = 25_000;
-/** How many events share a time, so that pieces end between them. */
+/** How many events share a time, so that batches end between them. */
 const AT_ONCE = 7;
 
 type Event = {
@@ -74,7 +74,7 @@ const idsOf = ({ data }: { data: { event_id: string }[] }) => data.map(({ event_
 const totalOf = (found: number) => (found > 10_000 ? { total: 10_001, total_is_estimate: true } : { total: found });
 
 describe.each(Object.entries(lists))("a search of %s", (list, isListed) => {
-  it.each(Object.entries(searches))("for %s finds what is in a log of many pieces", async (search, isFound) => {
+  it.each(Object.entries(searches))("for %s finds what is in a log of several batches", async (search, isFound) => {
     const found = log.filter((event) => isListed(event) && isFound(event)).map(({ event_id }) => event_id);
     for (const [sort, order, { token }] of [
       ["-created_at", found, admins[0] as Somebody],
@@ -129,6 +129,6 @@ describe("a search by cursor", () => {
       if (page > 49) expect(idsOf(body)).toEqual(found.slice((page - 1) * 200, page * 200));
       cursor = body.next_cursor as string;
     }
-    expect(statements.take().filter(({ text }) => text.includes("with piece as"))).toHaveLength(2);
+    expect(statements.take().filter(({ text }) => text.includes("with batch as"))).toHaveLength(2);
   });
 });

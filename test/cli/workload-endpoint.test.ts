@@ -72,7 +72,7 @@ it("the agent refuses a JWT-SVID with a reason of its own, also for its type", a
   );
 });
 
-it("of agents that start together over a socket that was left, exactly one serves and the others end", async () => {
+it("of agents that start at the same time on a stale socket, exactly one serves and the others exit", async () => {
   const files = await agentFolder(app);
   for (let round = 0; round < 5; round++) {
     await leaveSocket(files.socket);

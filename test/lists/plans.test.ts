@@ -78,7 +78,7 @@ const MOST_SORTED = 100_000;
 const MOST_READ = made > FEW_ROWS ? 60_000 : 10_500;
 /** Lists that read more. */
 const READING_MORE: readonly RegExp[] = [
-  // Texts are searched; those of the audit log in pieces.
+  // Texts are searched; those of the audit log in batches.
   /^(?!.*\/(?:audit-events|auth-events|auth\/events)\?).*[?&]q=/u,
   // The end of an authority revokes all its certificates. Expired certificates are kept for 90 days, SVIDs for 30.
   /\/mtls-ca\/certificates\?status=/u,

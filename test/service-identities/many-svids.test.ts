@@ -98,7 +98,7 @@ test("deleting an identity revokes all of its very many SVIDs while others are b
   expect(counts).toEqual({ active: 0, recorded: 1_900 });
 });
 
-test("deleting an identity, and its organization, ends very many tokens and identities, some in a statement", async () => {
+test("deleting an identity revokes its tokens in batches, and deleting an organization its identities", async () => {
   const other = await workloads(app);
   const identityId = await identity(app, other);
   await runSql(

@@ -10,7 +10,7 @@ export interface Feed<T> {
 export function createFeed<T>(first: T): Feed<T> {
   let value = first;
   let version = 0;
-  /** Readers that wait. One that ends is removed: a promise that all of them await would keep each until a change. */
+  /** Readers that wait. A reader that ends is removed: a shared promise would retain it until the next change. */
   const waiting = new Set<() => void>();
   const change = (signal: AbortSignal): Promise<void> =>
     new Promise((resolve) => {
@@ -27,7 +27,7 @@ export function createFeed<T>(first: T): Feed<T> {
     set(next) {
       value = next;
       version++;
-      for (const wake of [...waiting]) wake();
+      for (const wake of waiting) wake();
     },
     async *watch(signal) {
       for (let seen = -1; !signal.aborted; ) {

@@ -31,7 +31,7 @@ export interface Pace extends Clocks {
 const PACE: Pace = { now: Date.now, elapsed: () => performance.now(), pollMs: 5_000 };
 /** Time in which streams end at a stop. */
 const CLOSE_MS = 1_000;
-/** What one client may use: a workload has a few streams, and its largest message is a JWT-SVID to validate. */
+/** Limits of a client connection: a workload has few streams, and its largest message is a JWT-SVID to validate. */
 const MAX_STREAMS = 100;
 const MAX_MESSAGE_BYTES = 256 * 1_024;
 

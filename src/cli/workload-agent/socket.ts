@@ -9,20 +9,20 @@ import { CommandError } from "../output.ts";
 
 /** Its owner and its group may connect, and nobody else: whoever connects receives the identity. */
 const UMASK = 0o117;
-/** Attempts to take the path, and the wait between two while another agent replaces a socket that was left. */
+/** Attempts to take the path, and the wait between two while another agent replaces a stale socket. */
 const ATTEMPTS = 40;
 const RETRY_MS = 50;
 
 /**
- * Listens on a Unix socket that others than owner and group can never open. Replaces a socket that an agent left. Of
- * agents that start together exactly one listens.
+ * Listens on a Unix socket that others than owner and group can never open. Replaces a stale socket. Of agents
+ * that start at the same time exactly one listens.
  * @returns removes the socket from its path, where it is still this server's
  * @throws {CommandError} when the path cannot be used, or another agent listens there
  */
 export async function listenOn(server: NetServer, path: string): Promise<() => void> {
   try {
     await refuseUsed(path);
-    // A socket refuses connections between bind and listen, like one that was left. So it gets its path afterwards.
+    // A socket refuses connections between bind and listen, as a stale one does, so it gets its path afterwards.
     const hidden = hiddenBeside(path);
     await listen(server, hidden);
     const own = statOf(hidden);
@@ -64,14 +64,17 @@ function hiddenBeside(path: string): string {
 /** Gives a listening socket its path, which fails where there is one already. */
 async function take(path: string, hidden: string): Promise<void> {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-    const left = await refuseUsed(path);
-    if ((left === undefined || removeLeft(path, left)) && isCreated(() => linkSync(hidden, path))) return;
+    const stale = await refuseUsed(path);
+    if ((stale === undefined || removeStale(path, stale)) && isCreated(() => linkSync(hidden, path))) return;
     await sleep(RETRY_MS);
   }
   throw new CommandError(`Another agent is about to listen on ${path}; when none runs, remove that socket.`);
 }
 
-/** Returns the socket that an agent left. @throws {CommandError} when the path has anything else */
+/**
+ * Returns the stale socket at a path; undefined when the path is free.
+ * @throws {CommandError} when another agent listens there, or the path is no socket
+ */
 async function refuseUsed(path: string): Promise<BigIntStats | undefined> {
   const found = statOf(path);
   if (found === undefined) return undefined;
@@ -82,15 +85,15 @@ async function refuseUsed(path: string): Promise<BigIntStats | undefined> {
 }
 
 /**
- * Removes a socket that was left. Only the agent that created the file named after that very socket removes it:
- * otherwise one agent could remove the socket by which another has replaced it in the meantime.
+ * Removes a stale socket. Only the agent that created a file named after its inode removes it: otherwise one agent
+ * could remove the socket by which another has replaced it.
  * @returns whether it is gone
  */
-function removeLeft(path: string, left: BigIntStats): boolean {
-  const claim = `${path}.${left.ino}-${left.mtimeNs}`;
+function removeStale(path: string, stale: BigIntStats): boolean {
+  const claim = `${path}.${stale.ino}-${stale.mtimeNs}`;
   if (!isCreated(() => closeSync(openSync(claim, "wx")))) return false;
   try {
-    if (isSame(statOf(path), left)) rmSync(path, { force: true });
+    if (isSame(statOf(path), stale)) rmSync(path, { force: true });
     return true;
   } finally {
     rmSync(claim, { force: true });
@@ -110,7 +113,7 @@ function isCreated(create: () => void): boolean {
 
 const statOf = (path: string): BigIntStats | undefined => lstatSync(path, { bigint: true, throwIfNoEntry: false });
 
-/** Whether two readings are of one file: the number of a removed file is used again, at another time. */
+/** Whether two stats are of the same file: the inode of a removed file may be used again, with another time. */
 const isSame = (one: BigIntStats | undefined, other: BigIntStats | undefined): boolean =>
   one?.dev === other?.dev && one?.ino === other?.ino && one?.mtimeNs === other?.mtimeNs;
 

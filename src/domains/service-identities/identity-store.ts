@@ -2,7 +2,7 @@ import { byText, createdAt, readList } from "../../platform/db/list.ts";
 import type { Listed } from "../../platform/db/list.ts";
 import { violatedConstraint } from "../../platform/db/failure.ts";
 import type { Page } from "../../platform/db/paging.ts";
-import { updateInPieces } from "../../platform/db/pieces.ts";
+import { updateInBatches } from "../../platform/db/batched-updates.ts";
 import { MAX_EXACT } from "../../platform/db/total.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import { lockCredentials } from "../credentials/index.ts";
@@ -156,7 +156,7 @@ export async function lockAllOf(tx: Tx, orgUuid: string): Promise<void> {
 export async function endAllOf(tx: Tx, orgUuid: string, at: Date): Promise<EndedIdentities> {
   await tx.reauthorize();
   const end = (table: string, id: string, column: string, living = ""): Promise<number> =>
-    updateInPieces(tx, { table, id, set: `${column} = $2`, where: `org_uuid = $1 and ${column} is null ${living}` }, [
+    updateInBatches(tx, { table, id, set: `${column} = $2`, where: `org_uuid = $1 and ${column} is null ${living}` }, [
       orgUuid,
       at,
     ]);

@@ -1,7 +1,7 @@
 import { byText, createdAt, readList } from "../../platform/db/list.ts";
 import type { Listed } from "../../platform/db/list.ts";
 import type { Page } from "../../platform/db/paging.ts";
-import { updateInPieces } from "../../platform/db/pieces.ts";
+import { updateInBatches } from "../../platform/db/batched-updates.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import { lockCredentials } from "../credentials/index.ts";
 
@@ -76,7 +76,7 @@ export async function revokeToken(
 /** Revokes the tokens of an identity; returns how many. */
 export function revokeTokensOf(tx: Tx, identityId: string, at: Date): Promise<number> {
   const where = "identity_id = $1 and revoked_at is null";
-  return updateInPieces(tx, { table: "automation_tokens", id: "token_id", set: "revoked_at = $2", where }, [
+  return updateInBatches(tx, { table: "automation_tokens", id: "token_id", set: "revoked_at = $2", where }, [
     identityId,
     at,
   ]);

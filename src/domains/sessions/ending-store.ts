@@ -1,4 +1,4 @@
-import { PIECE } from "../../platform/db/pieces.ts";
+import { BATCH } from "../../platform/db/batched-updates.ts";
 import type { Tx } from "../../platform/db/types.ts";
 
 /** Sessions of one organization, or of none, that ended together. */
@@ -61,20 +61,21 @@ export async function endTogether(
   { where, at, reason }: EndTogether,
   params: readonly unknown[],
 ): Promise<EndedSessions[]> {
-  // Locks on the piece would double what it costs. What another transaction has ended meanwhile counts as tried, and is
-  // not ended again.
-  const sql = `with piece as materialized (
-      select uuid from sessions where ${where} and revoked_at is null and expires_at > ${at} limit ${PIECE}
+  const live = `revoked_at is null and expires_at > ${at}`;
+  // Locks on the rows of a batch would double its cost. A session that another transaction ends meanwhile counts as
+  // tried, and is not ended again.
+  const sql = `with batch as materialized (
+      select uuid from sessions where ${where} and ${live} limit ${BATCH}
     ), ended as (
-      update sessions set revoked_at = ${at}, revoked_reason = ${reason} from piece
-      where sessions.uuid = piece.uuid and revoked_at is null and expires_at > ${at}
+      update sessions set revoked_at = ${at}, revoked_reason = ${reason} from batch
+      where sessions.uuid = batch.uuid and ${live}
       returning sessions.uuid, org_uuid, has_derived
     ), totals as (
       select org_uuid, count(*)::int as revoked, (array_agg(uuid))[1:${MAX_IDS}] as ids,
         coalesce(array_agg(uuid) filter (where has_derived), '{}') as sources
       from ended group by org_uuid
     ) select org_uuid as "orgUuid", coalesce(revoked, 0) as revoked, ids as "sessionIds", sources
-    from (select count(*) as rows from piece) as tried left join totals on true where tried.rows > 0`;
+    from (select count(*) as rows from batch) as tried left join totals on true where tried.rows > 0`;
   await tx.reauthorize();
   const all = new Map<string | null, EndedSessions>();
   for (;;) {

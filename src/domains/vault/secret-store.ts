@@ -1,7 +1,7 @@
 import { readList } from "../../platform/db/list.ts";
 import type { Listed, ListSource } from "../../platform/db/list.ts";
 import type { Page } from "../../platform/db/paging.ts";
-import { updateInPieces } from "../../platform/db/pieces.ts";
+import { updateInBatches } from "../../platform/db/batched-updates.ts";
 import type { Database, Tx } from "../../platform/db/types.ts";
 import type { SealedVersion } from "./envelope.ts";
 import type { Condition } from "./rules.ts";
@@ -96,7 +96,7 @@ export async function lockSecrets(tx: Tx, orgUuid: string): Promise<void> {
 export async function endSecrets(tx: Tx, orgUuid: string, at: Date): Promise<void> {
   const set = "deleted_at = coalesce(deleted_at, $2), restorable_until = $2";
   const where = "org_uuid = $1 and restorable_until is distinct from $2";
-  await updateInPieces(tx, { table: "vault_secrets", id: "secret_id", set, where }, [orgUuid, at]);
+  await updateInBatches(tx, { table: "vault_secrets", id: "secret_id", set, where }, [orgUuid, at]);
 }
 
 /** A version of a restored name. */

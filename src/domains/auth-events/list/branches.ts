@@ -20,8 +20,6 @@ export type Bind = (value: unknown) => string;
 /** SQL of a page; see {@link branchesOf}. */
 export interface Branches {
   sql: string;
-  /** The order of the branches, and of what is made of them. */
-  order: string;
   /** What the text depends on: a prepared statement has one text per name. */
   shape: string;
 }
@@ -74,5 +72,5 @@ export function branchesOf(
   const given = [filter.authOnly, filter.outcome !== undefined, ...shared.map((clause) => clause !== undefined)];
   const present = given.map((one) => (one ? "1" : "0")).join("");
   const owners = filter.scope.map((org) => (org === null ? "n" : "o")).join("");
-  return { sql: branches.join(" union all "), order, shape: `${present}_${ascending ? "a" : "d"}_${owners}` };
+  return { sql: branches.join(" union all "), shape: `${present}_${ascending ? "a" : "d"}_${owners}` };
 }

@@ -9,7 +9,7 @@ import type { Bind, IndexedFilter } from "./branches.ts";
 import { foundEvents, rowsOf } from "./store.ts";
 import type { EventWindow, FoundEvents, FoundRow } from "./store.ts";
 
-/** Filters for which every event in question is read. */
+/** Filters of a search. Those that it adds have no index: a search reads every event that the others select. */
 export interface SearchFilter extends IndexedFilter {
   ipAddress?: string | undefined;
   /** Id or email of the actor. */
@@ -18,7 +18,7 @@ export interface SearchFilter extends IndexedFilter {
   q?: string | undefined;
 }
 
-/** Reads the log; see {@link searchEvents}. */
+/** Dependencies of {@link searchEvents}. */
 export interface SearchDeps {
   database: Pick<Database, "prepared">;
   /** Ends the search when it is aborted. */
@@ -26,14 +26,14 @@ export interface SearchDeps {
 }
 
 /**
- * Number of events that one statement reads. A log may be of any length, and a statement may not take long. As many as
- * are counted exactly, so that a search that finds every event reads one piece.
+ * Number of events that one statement reads: a log may have any length, and a statement has a time limit. It is the
+ * limit of exact counts plus one, so that a search that matches every event reads one batch.
  */
-const PIECE = MAX_EXACT + 1;
+const BATCH = MAX_EXACT + 1;
 const TEXTS = ["type", "ip_address", "user_agent", "resource_id"];
 
-/** What a piece of the log has. */
-interface Piece {
+/** What a search finds in one batch of events. */
+interface Batch {
   read: number;
   found: number;
   /** Position of its last event. */
@@ -45,7 +45,7 @@ interface Piece {
 
 /**
  * One page of the events that a search finds, by default newest first, and how many it finds, up to the limit of exact
- * counts. Reads the log in pieces from its start, and no further than page and count need.
+ * counts. Reads the log in batches from its start, and no further than page and count need.
  */
 export async function searchEvents(
   { database, signal }: SearchDeps,
@@ -60,18 +60,18 @@ export async function searchEvents(
   let position: Position | undefined;
   for (;;) {
     signal?.throwIfAborted();
-    const { name, sql, params } = pieceOf(filter, window.ascending, position, {
+    const { name, sql, params } = batchOf(filter, window.ascending, position, {
       start,
       skip: Math.max(0, window.offset - found),
       wanted: wanted - page.length,
     });
-    const [piece] = await database.prepared<Piece>(name, sql, params);
-    if (piece === undefined) break;
-    found += piece.found;
-    page.push(...piece.page);
-    if (piece.read < PIECE || (found > MAX_EXACT && page.length >= wanted)) break;
-    position = { value: piece.at.toISOString(), id: piece.id };
-    // All is counted that will be: the rest is for the page alone.
+    const [batch] = await database.prepared<Batch>(name, sql, params);
+    if (batch === undefined) break;
+    found += batch.found;
+    page.push(...batch.page);
+    if (batch.read < BATCH || (found > MAX_EXACT && page.length >= wanted)) break;
+    position = { value: batch.at.toISOString(), id: batch.id };
+    // The count has reached its limit: what is left to read is the page.
     if (found > MAX_EXACT && start !== undefined && isBefore(position, start, window.ascending)) position = start;
   }
   const rows = await database.prepared<FoundRow>(
@@ -82,8 +82,8 @@ export async function searchEvents(
   return { ...foundEvents(rows, window), ...totalOf([{ counted: Math.min(found, MAX_EXACT + 1) }]) };
 }
 
-/** SQL of a piece after a position: what it has found, and what of that is on a page that begins after `start`. */
-function pieceOf(
+/** SQL of the batch after a position: what is found there, and which of it is on a page that begins after `start`. */
+function batchOf(
   filter: SearchFilter,
   ascending: boolean,
   position: Position | undefined,
@@ -97,19 +97,19 @@ function pieceOf(
     filter.q === undefined ? undefined : containing(TEXTS, bind(filter.q)),
   ];
   const isFound = ["true", ...clauses.filter((clause) => clause !== undefined)].join(" and ");
-  const read = { limit: PIECE, ascending, position };
+  const read = { limit: BATCH, ascending, position };
   const branches = branchesOf(filter, `sequence, created_at, (${isFound}) as is_found`, read, bind);
-  const { order } = branches;
+  const order = orderOf(ascending);
   const onPage = start === undefined ? "" : `and ${after(ascending, bind, start)}`;
-  const sql = `with piece as materialized (select * from (${branches.sql}) e ${order} limit ${bind(PIECE)})
+  const sql = `with batch as materialized (select * from (${branches.sql}) e ${order} limit ${bind(BATCH)})
     select count(*)::int as read, (count(*) filter (where is_found))::int as found, last.at, last.id,
-      array(select sequence from piece where is_found ${onPage} ${order}
+      array(select sequence from batch where is_found ${onPage} ${order}
         limit ${bind(wanted)} offset ${bind(skip)})::text[] as page
-    from piece
-    cross join (select created_at as at, sequence::text as id from piece ${orderOf(!ascending)} limit 1) as last
+    from batch
+    cross join (select created_at as at, sequence::text as id from batch ${orderOf(!ascending)} limit 1) as last
     group by last.at, last.id`;
   const present = [...clauses, start].map((one) => (one === undefined ? "0" : "1")).join("");
-  return { name: `audit_piece_${present}_${branches.shape}`, sql, params };
+  return { name: `audit_batch_${present}_${branches.shape}`, sql, params };
 }
 
 const actorIs = (param: string): string =>

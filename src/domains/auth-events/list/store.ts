@@ -3,7 +3,7 @@ import type { Database } from "../../../platform/db/types.ts";
 import type { AuditRecord } from "../../audit-record/index.ts";
 import { columns, toRecord } from "../event-row.ts";
 import type { EventRow } from "../event-row.ts";
-import { branchesOf } from "./branches.ts";
+import { branchesOf, orderOf } from "./branches.ts";
 import type { IndexedFilter } from "./branches.ts";
 
 /** Order and place of a page. */
@@ -36,8 +36,8 @@ export async function pageOfEvents(
   const params: unknown[] = [];
   const bind = (value: unknown): string => `$${params.push(value)}`;
   const read = { limit: paging === undefined ? limit + offset : limit + 1, ascending, position: paging?.position };
-  const { sql, order, shape } = branchesOf(filter, `${columns}, sequence`, read, bind);
-  const place = `${order} limit ${bind(rowsOf(window))} offset ${bind(offset)}`;
+  const { sql, shape } = branchesOf(filter, `${columns}, sequence`, read, bind);
+  const place = `${orderOf(ascending)} limit ${bind(rowsOf(window))} offset ${bind(offset)}`;
   const page = `select ${columns}, sequence from (${sql}) e ${place}`;
   return foundEvents(await database.prepared<FoundRow>(`audit_page_${shape}`, page, params), window);
 }

@@ -1,7 +1,7 @@
 import type { Tx } from "./types.ts";
 
-/** Rows that one statement updates. */
-export const PIECE = 5_000;
+/** Maximum number of rows that one statement updates. */
+export const BATCH = 5_000;
 
 /** An update of any number of rows, which do not match `where` afterwards. */
 export interface UpdateOfMany {
@@ -15,17 +15,17 @@ export interface UpdateOfMany {
 }
 
 /**
- * Updates every row that matches, some thousands in a statement: customers may have any number of rows, and a statement
- * has a time limit. Also those that other transactions add while a statement waits for them. Returns how many.
+ * Updates every row that matches, in batches: customers may have any number of rows, and a statement has a time limit.
+ * Includes rows that other transactions commit while a statement waits for a lock. Returns the number of rows.
  */
-export async function updateInPieces(
+export async function updateInBatches(
   tx: Pick<Tx, "query">,
   { table, id, set, where }: UpdateOfMany,
   params: readonly unknown[],
 ): Promise<number> {
   const sql = `update ${table} set ${set}
-    from (select ${id} as id from ${table} where ${where} limit ${PIECE} for no key update) as piece
-    where ${table}.${id} = piece.id returning 1 as one`;
+    from (select ${id} as id from ${table} where ${where} limit ${BATCH} for no key update) as batch
+    where ${table}.${id} = batch.id returning 1 as one`;
   for (let total = 0; ; ) {
     const { length } = await tx.query(sql, params);
     if (length === 0) return total;
