@@ -81,6 +81,7 @@ import { subscribedEvents } from "./0124-subscribed-events.ts";
 import { sessionPurges } from "./0125-session-purges.ts";
 import { filtersOfLists } from "./0129-filters-of-lists.ts";
 import { auditIndexes } from "./0130-audit-indexes.ts";
+import { boundedChanges } from "./0132-bounded-changes.ts";
 import { directoryMoves } from "./0120-directory-moves.ts";
 import { openCheckouts } from "./0119-open-checkouts.ts";
 import { olderInstances } from "./0113-older-instances.ts";
@@ -173,4 +174,5 @@ export const migrations: readonly MigrationObject[] = [
   sessionPurges,
   filtersOfLists,
   auditIndexes,
+  boundedChanges,
 ];

@@ -2,6 +2,7 @@ import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
+import { copyRows } from "../support/copies.ts";
 import { founder } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 import { runSql } from "../support/postgres.ts";
@@ -145,6 +146,37 @@ describe("the liveness cache of an instance", () => {
     );
     await runSql(app.databaseUrl, "update sessions set revoked_at = now() where uuid = $1", [session.sid]);
     expect(await me(session)).toBe(401);
+  });
+
+  it("a transaction that ends many sessions writes as many changes as are listed one by one, and one", async () => {
+    const { session } = await kept();
+    await copyRows(
+      app.databaseUrl,
+      "sessions",
+      { where: "source.uuid = $1", values: { uuid: "gen_random_uuid()" }, count: 6000 },
+      [session.sid],
+    );
+    const ofPerson = "user_uuid = (select user_uuid from sessions where uuid = $1)";
+    const end = `update sessions set revoked_at = now() where ${ofPerson}`;
+    const written = "select count(*)::int as n from liveness_changes where xid = pg_current_xact_id()";
+    await transactions(1, async ([client]) => {
+      await client?.query("savepoint ends");
+      await client?.query(`${end} and uuid <> $1`, [session.sid]);
+      expect((await client?.query(written))?.rows).toEqual([{ n: 5001 }]);
+      await client?.query("rollback to savepoint ends");
+      await client?.query("update sessions set revoked_at = now() where uuid = $1", [session.sid]);
+      expect((await client?.query(written))?.rows).toEqual([{ n: 1 }]);
+      await client?.query("rollback");
+    });
+    expect(await me(session)).toMatchObject({});
+    await transactions(1, async ([client]) => {
+      await client?.query(`${end} and uuid <> $1`, [session.sid]);
+      await client?.query(end, [session.sid]);
+      expect((await client?.query(written))?.rows).toEqual([{ n: 5001 }]);
+      expect(await me(session)).toMatchObject({});
+      await client?.query("commit");
+      expect(await me(session)).toBe(401);
+    });
   });
 
   it("the cache is correct under many concurrent changes and rollbacks", async () => {

@@ -62,7 +62,7 @@ export interface Changes {
   subjects: readonly string[] | undefined;
 }
 
-/** Maximum number of changes that are read one by one. */
+/** Maximum number of changes that are read one by one; a transaction writes one more at most (migration 0132). */
 const MAX_CHANGES = 5_000;
 
 // The path of every request, whatever the number of credentials: one step into an index that mostly finds its end.
