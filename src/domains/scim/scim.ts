@@ -7,7 +7,7 @@ import type { GroupRow } from "./groups/store.ts";
 import { createCursors } from "./lists/cursor.ts";
 import { createLists } from "./lists/list.ts";
 import { GROUP, USER } from "./schema/index.ts";
-import { countUsers, LISTED_USER_COLUMNS, USER_SIZE } from "./users/store.ts";
+import * as store from "./users/store.ts";
 import type { ListedUser } from "./users/store.ts";
 import { createUsers } from "./users/users.ts";
 
@@ -17,18 +17,27 @@ export function createScim(deps: ScimDeps) {
   const baseUrlOf = (orgUuid: string): string => `${config.baseUrl}/scim/v2/organizations/${orgUuid.toLowerCase()}`;
   const lists = { database, baseUrlOf, cursors: createCursors({ clock, sealer, cursorMs: config.cursorMs }) };
   const [users, groups] = [createUsers(deps), createGroups(deps)];
+  const userSource = {
+    kind: USER,
+    table: USER_TABLE,
+    from: "scim_users u",
+    id: "u.user_uuid",
+    total: store.countUsers,
+  };
   return {
     users,
     groups,
     bulk: createBulk(deps, users, groups),
     userLists: createLists<ListedUser>(lists, {
-      kind: USER,
-      table: USER_TABLE,
-      from: "scim_users u",
-      id: "u.user_uuid",
-      columns: LISTED_USER_COLUMNS,
-      size: USER_SIZE,
-      total: countUsers,
+      ...userSource,
+      columns: store.LISTED_USER_COLUMNS,
+      size: store.USER_SIZE,
+    }),
+    /** For responses of which the groups are no part, neither themselves nor in the ETag. */
+    userListsWithoutGroups: createLists<ListedUser>(lists, {
+      ...userSource,
+      columns: store.USER_COLUMNS_WITHOUT_GROUPS,
+      size: store.SIZE_WITHOUT_GROUPS,
     }),
     groupLists: createLists<GroupRow>(lists, {
       kind: GROUP,

@@ -8,8 +8,9 @@ import { scimErrors } from "../errors.ts";
 import { groupEtag } from "../groups/present.ts";
 import type { Groups } from "../groups/groups.ts";
 import { readPatch } from "../patch/engine.ts";
+import { readGroupPatch } from "../patch/group-patch.ts";
 import type { Resource } from "../resource/values.ts";
-import { GROUP, USER } from "../schema/index.ts";
+import { USER } from "../schema/index.ts";
 import { userEtag } from "../users/present.ts";
 import type { UserRow } from "../users/store.ts";
 import type { Users } from "../users/users.ts";
@@ -54,8 +55,8 @@ export function createBulk({ database, log }: ScimDeps, users: Users, groups: Gr
     const row = await (method === "POST"
       ? groups.create(context, data)
       : method === "PUT"
-        ? groups.replace(context, id, data, version)
-        : groups.change(context, id, version, readPatch(GROUP, data)));
+        ? groups.replace(context, id, data, version, false)
+        : groups.change(context, id, version, readGroupPatch(data), false));
     return { id: row.groupUuid, version: groupEtag(row) };
   }
 

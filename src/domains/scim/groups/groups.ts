@@ -7,6 +7,7 @@ import { isUuid } from "../../../platform/value-rules.ts";
 import { causedBy, EVENTS } from "../../event-catalogue/index.ts";
 import type { ScimDeps } from "../deps.ts";
 import { scimErrors } from "../errors.ts";
+import type { GroupPatch } from "../patch/group-patch.ts";
 import { demandMatch } from "../resource/etag.ts";
 import { foldResource } from "../resource/fold.ts";
 import { demandRequired, readResource } from "../resource/read.ts";
@@ -47,6 +48,11 @@ function groupAttributes(resource: Resource) {
 
 type GroupAttributes = ReturnType<typeof groupAttributes>;
 
+/** A change of a group, as a function of its attributes and of those members on which it depends. */
+interface Change extends Pick<GroupPatch, "members"> {
+  next(current: Resource, unread: number): GroupAttributes | Promise<GroupAttributes>;
+}
+
 function uniqueName(error: unknown): never {
   throw violatedConstraint(error) === "scim_groups_name"
     ? scimErrors.uniqueness("A group has this displayName.")
@@ -84,24 +90,38 @@ export function createGroups({ database, clock, random, events }: ScimDeps) {
     if (known !== ids.length) throw scimErrors.invalidValue("members: one of them is no user of the organization.");
   }
 
+  /** Those members of a group on which a change depends, and how many others it has. */
+  async function concerned(tx: Tx, groupUuid: string, ids: Change["members"]) {
+    if (ids === undefined) return { before: await store.membersIn(tx, groupUuid), unread: 0 };
+    if (ids.length === 0) return { before: [], unread: 0 };
+    const { members: before, total } = await store.membersAmong(tx, groupUuid, ids);
+    return { before, unread: total - before.length };
+  }
+
+  /** Changes a group; the result has its members where they are asked for. */
   async function become(
     context: CallerContext,
     id: string,
     ifMatch: string | null,
-    next: (current: Resource) => GroupAttributes,
+    { members: ids, next }: Change,
+    withMembers: boolean,
   ): Promise<ShownGroup> {
     const orgUuid = callerOrg(context.caller);
     return context.transaction(async (tx) => {
       const group = await lock(tx, context, id, ifMatch);
       const { groupUuid } = group;
-      const before = await store.membersIn(tx, groupUuid);
+      const { before, unread } = await concerned(tx, groupUuid, ids);
       const members = before.map((value) => ({ value }));
-      const attributes = next({ ...group.data, ...(members.length > 0 && { members }) });
+      const current = { ...group.data, ...(members.length > 0 && { members }) };
+      const attributes = await next(current, unread);
       const [was, is] = [new Set(before), new Set(attributes.members)];
       const added = attributes.members.filter((member) => !was.has(member));
       const removed = before.filter((member) => !is.has(member));
-      const same = sameJson(group.data, attributes.data) && added.length === 0 && removed.length === 0;
-      if (same) return { ...group, members: before };
+      const shown = async (row: store.GroupRow): Promise<ShownGroup> => {
+        if (!withMembers) return { ...row, members: undefined };
+        return { ...row, members: ids === undefined ? [...is].sort() : await store.membersIn(tx, groupUuid) };
+      };
+      if (sameJson(group.data, attributes.data) && added.length === 0 && removed.length === 0) return shown(group);
       const at = dateOf(clock);
       await store.updateGroup(tx, { orgUuid, groupUuid, ...attributes, at }).catch(uniqueName);
       if (removed.length > 0) await store.deleteMembers(tx, groupUuid, removed);
@@ -111,19 +131,26 @@ export function createGroups({ database, clock, random, events }: ScimDeps) {
         added: added.length,
         removed: removed.length,
       });
-      const { data, members: shown } = attributes;
-      return { ...group, data, version: group.version + 1, updatedAt: at, members: [...shown].sort() };
+      return shown({ ...group, data: attributes.data, version: group.version + 1, updatedAt: at });
     });
   }
 
   return {
-    /** Changes a group by a function of its attributes and members. */
+    /** Changes attributes and members of a group; the result has the members where they are asked for. */
     change: (
       context: CallerContext,
       id: string,
       ifMatch: string | null,
-      next: (current: Resource) => Resource,
-    ): Promise<ShownGroup> => become(context, id, ifMatch, (current) => groupAttributes(next(current))),
+      { members, apply }: GroupPatch,
+      withMembers: boolean,
+    ): Promise<ShownGroup> =>
+      become(
+        context,
+        id,
+        ifMatch,
+        { members, next: async (current, unread) => groupAttributes(await apply(current, unread)) },
+        withMembers,
+      ),
 
     /**
      * Creates a group.
@@ -135,7 +162,7 @@ export function createGroups({ database, clock, random, events }: ScimDeps) {
       const [orgUuid, groupUuid, at] = [callerOrg(context.caller), random.uuid(), dateOf(clock)];
       return context.transaction(async (tx) => {
         await store.insertGroup(tx, { orgUuid, groupUuid, ...attributes, at }).catch(uniqueName);
-        if ((await store.countGroups(tx, orgUuid)) > MAX_GROUPS)
+        if ((await store.countGroupsAlone(tx, orgUuid)) > MAX_GROUPS)
           throw scimErrors.tooMany(`An organization has at most ${MAX_GROUPS} groups.`);
         await add(tx, orgUuid, groupUuid, members);
         const metadata = { display_name: attributes.data["displayName"], added: members.length, removed: 0 };
@@ -170,15 +197,10 @@ export function createGroups({ database, clock, random, events }: ScimDeps) {
 
     /** The members of groups, as a function of a group. */
     async membersOf(rows: readonly store.GroupRow[]): Promise<(row: store.GroupRow) => string[]> {
-      const members =
-        rows.length === 0
-          ? []
-          : await store.membersOf(
-              database,
-              rows.map(({ groupUuid }) => groupUuid),
-            );
-      const byGroup = Map.groupBy(members, ({ groupUuid }) => groupUuid);
-      return ({ groupUuid }) => (byGroup.get(groupUuid) ?? []).map(({ userUuid }) => userUuid);
+      if (rows.length === 0) return () => [];
+      const groupUuids = rows.map(({ groupUuid }) => groupUuid);
+      const members = await store.membersOf(database, groupUuids);
+      return ({ groupUuid }) => members.get(groupUuid) ?? [];
     },
 
     /**
@@ -192,9 +214,10 @@ export function createGroups({ database, clock, random, events }: ScimDeps) {
       id: string,
       body: Readonly<Record<string, unknown>>,
       ifMatch: string | null,
+      withMembers: boolean,
     ): Promise<ShownGroup> {
       const attributes = groupAttributes(readResource(GROUP, body));
-      return become(context, id, ifMatch, () => attributes);
+      return become(context, id, ifMatch, { members: undefined, next: () => attributes }, withMembers);
     },
 
     /**

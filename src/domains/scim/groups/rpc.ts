@@ -3,7 +3,7 @@ import type { ScimService } from "../../../../gen/atrium/scim/v1/scim_pb.ts";
 import type { RequestContexts } from "../../../platform/context.ts";
 import type { ListRequest } from "../lists/list.ts";
 import { listMessage } from "../lists/print.ts";
-import { readPatch } from "../patch/engine.ts";
+import { readGroupPatch } from "../patch/group-patch.ts";
 import { ifMatchOf } from "../resource/etag.ts";
 import { selectionOf, selects } from "../resource/select.ts";
 import type { SelectionRequest } from "../resource/select.ts";
@@ -21,6 +21,8 @@ export function groupsRpc({ groups, groupLists, baseUrlOf }: Scim, contexts: Req
     call.responseHeader.set("etag", groupEtag(row));
     return printGroup(row, baseUrlOf(request.orgUuid), selectionOf(GROUP, request));
   }
+
+  const asksMembers = (request: SelectionRequest): boolean => selects(selectionOf(GROUP, request), "members");
 
   async function list(request: Asked & ListRequest, call: HandlerContext) {
     const [baseUrl, selection] = [baseUrlOf(request.orgUuid), selectionOf(GROUP, request)];
@@ -43,16 +45,18 @@ export function groupsRpc({ groups, groupLists, baseUrlOf }: Scim, contexts: Req
       return shown(call, request, row);
     },
     getGroup: async (request, call) => {
-      const withMembers = selects(selectionOf(GROUP, request), "members");
-      return shown(call, request, await groups.find(contexts.authenticated(call), request.id, withMembers));
+      const row = await groups.find(contexts.authenticated(call), request.id, asksMembers(request));
+      return shown(call, request, row);
     },
     replaceGroup: async (request, call) => {
       const { id, resource = {} } = request;
-      return shown(call, request, await groups.replace(contexts.authenticated(call), id, resource, ifMatchOf(call)));
+      const [context, ifMatch] = [contexts.authenticated(call), ifMatchOf(call)];
+      return shown(call, request, await groups.replace(context, id, resource, ifMatch, asksMembers(request)));
     },
     patchGroup: async (request, call) => {
-      const next = readPatch(GROUP, request.operations ?? {});
-      return shown(call, request, await groups.change(contexts.authenticated(call), request.id, ifMatchOf(call), next));
+      const patch = readGroupPatch(request.operations ?? {});
+      const [context, ifMatch] = [contexts.authenticated(call), ifMatchOf(call)];
+      return shown(call, request, await groups.change(context, request.id, ifMatch, patch, asksMembers(request)));
     },
     deleteGroup: async ({ id }, call) => {
       await groups.remove(contexts.authenticated(call), id, ifMatchOf(call));

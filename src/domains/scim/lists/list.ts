@@ -44,13 +44,13 @@ export interface Source {
   id: string;
   /** Columns of a row, of the alias `u`. */
   columns: Columns;
-  /** Size of a row, bytes, as SQL on its properties with the alias `r`. Absent: too small to count. */
+  /** Size of a row, bytes, as SQL on the alias `u`. Absent: too small to count. */
   size?: string;
   /** Number of resources without a filter. */
   total(tx: Tx, orgUuid: string): Promise<number>;
 }
 
-/** A row as it is read: columns that the page does not need are not read. */
+/** A row as it is read. */
 type Found<Row> = Row & {
   /** Number of rows before the page was cut to its size. Absent where nothing depends on whether there are more. */
   uncut?: number;
@@ -91,7 +91,6 @@ export function createLists<Row>(
   source: Source,
 ) {
   const { kind, table, from, id, columns, size = "0" } = source;
-  const properties = Object.keys(columns).map((property) => `"${property}"`);
 
   /** The condition and the order of a query. */
   function compile({ filter, sortBy }: ListRequest, parameters: Parameters): { where: string; column: Column } {
@@ -140,25 +139,24 @@ export function createLists<Row>(
       const fenced = `(select u.* ${matching}${rest} offset 0) u`;
       const open = `${from} where u.org_uuid = $1${where}${rest}`;
       const isFiltered = where !== "";
-      const uncut = cursor === undefined && !isFiltered ? [] : ["uncut"];
-      const positions = cursor === undefined ? [] : ['"sortValue"', '"sortId"'];
-      const pageOf = (few: boolean): string => `select ${[...properties, ...uncut, ...positions].join()} from (
-          select r.*, count(*) over ()::int as uncut, coalesce(
-            sum(${size}) over (order by nth rows between unbounded preceding and 1 preceding), 0) as "sizeBefore"
+      const uncut = cursor === undefined && !isFiltered ? {} : { uncut: "u.uncut" };
+      const positions = cursor === undefined ? {} : { sortValue: "u.sort_value", sortId: `${id}::text` };
+      // The columns are read of the rows that the page has, and not of those by which it would be too large.
+      const pageOf = (few: boolean): string => `select ${selectList({ ...columns, ...uncut, ...positions })} from (
+          select u.*, count(*) over ()::int as uncut, coalesce(
+            sum(${size}) over (order by nth rows between unbounded preceding and 1 preceding), 0) as size_before
           from (
-            select ${selectList(columns)}, u.sort_value as "sortValue", ${id}::text as "sortId",
-              row_number() over (order by u.sort_value ${direction}, ${id} ${direction}) as nth
-            from (
+            select u.*, row_number() over (order by u.sort_value ${direction}, ${id} ${direction}) as nth from (
               select u.*, ${column.sql} as sort_value from ${few ? fenced : open}
-              order by ${column.sql} ${direction}, ${id} ${direction} limit ${limit}${offset}) u) r) sized
-        where "sizeBefore" < ${MAX_PAGE_BYTES} order by nth`;
+              order by ${column.sql} ${direction}, ${id} ${direction} limit ${limit}${offset}) u) u) u
+        where size_before < ${MAX_PAGE_BYTES} order by nth`;
       const [found, total] = await database.transaction(
         async (tx) => {
           const read = (few: boolean) => (count === 0 ? [] : tx.query<Found<Row>>(pageOf(few), parameters.values));
           // Without a filter the page does not depend on the number: both travel in one round trip.
           if (!isFiltered) return Promise.all([read(false), source.total(tx, orgUuid)]);
           const matches = await countOf(tx, matching, counted);
-          return [await read(matches <= MAX_EXACT), matches] as const;
+          return [matches === 0 ? [] : await read(matches <= MAX_EXACT), matches] as const;
         },
         { orgUuid },
       );

@@ -113,7 +113,7 @@ function changeSeveral(into: Resource, target: PathTarget, change: Change): void
   const next =
     target.filter === undefined ? changeAll(list, attribute, target.sub, change) : changeMatching(list, target, change);
   values.onePrimary(attribute, before, next);
-  values.demandCount(attribute, next);
+  values.demandCount(attribute, next, change.work);
   values.put(into, attribute.name, next.length === 0 ? undefined : next);
 }
 
@@ -157,6 +157,13 @@ function changeNamed(kind: ResourceKind, resource: Resource, name: string, chang
   changeTarget(kind, resource, target, change);
 }
 
+/** Applies an operation to a resource. */
+export function carryOut(kind: ResourceKind, resource: Resource, { op, target, value }: Operation, work: Work): void {
+  if (target !== undefined) changeTarget(kind, resource, target, { op, value, work });
+  else if (!isObject(value)) throw scimErrors.invalidValue(`${op} without a path needs an object.`);
+  else for (const [name, held] of Object.entries(value)) changeNamed(kind, resource, name, { op, value: held, work });
+}
+
 /**
  * Reads a PATCH body as a function that gives a resource after it; the resource before is not changed.
  * @throws {invalidSyntax} when the body has not the structure of a PATCH
@@ -170,12 +177,7 @@ export function readPatch(
   const operations = readOperations(kind, body);
   return (current) => {
     const [resource, work] = [structuredClone(current), createWork()];
-    for (const { op, target, value } of operations) {
-      if (target !== undefined) changeTarget(kind, resource, target, { op, value, work });
-      else if (!isObject(value)) throw scimErrors.invalidValue(`${op} without a path needs an object.`);
-      else
-        for (const [name, held] of Object.entries(value)) changeNamed(kind, resource, name, { op, value: held, work });
-    }
+    for (const operation of operations) carryOut(kind, resource, operation, work);
     return resource;
   };
 }

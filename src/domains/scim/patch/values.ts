@@ -127,6 +127,6 @@ export function partsOf(attribute: Attribute, value: unknown): Map<Attribute, Js
 }
 
 /** @throws {invalidValue} when a list has become too long */
-export function demandCount(attribute: Attribute, list: readonly Json[]): void {
-  checkCount(attribute, list.length, attribute.name);
+export function demandCount(attribute: Attribute, list: readonly Json[], { unread }: Work): void {
+  checkCount(attribute, list.length + unread, attribute.name);
 }

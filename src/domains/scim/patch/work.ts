@@ -3,8 +3,8 @@ import type { Filter } from "../filter/index.ts";
 import { foldText } from "../resource/values.ts";
 
 /**
- * Work of one PATCH, in values that are looked at: 1,000 operations, each of which selects by one `eq` among the
- * members of the largest group, take all of it, and about a second.
+ * Work of one PATCH, in values that are looked at: 1,000 operations, each of which selects by one comparison for
+ * equality among all members of the largest group, take all of it, and about a second.
  */
 const MAX_WORK = 20_000_000;
 /** Work of comparing a text by other operators than equality, which reads it. */
@@ -12,6 +12,10 @@ const READING = 100;
 
 /** Bounds what the operations of a PATCH do to long lists. */
 export interface Work {
+  /** Number of values that the list has besides those that were read, because no operation concerns them. */
+  readonly unread: number;
+  /** Work so far. */
+  spent(): number;
   /** @throws {tooMany} when the operations do too much together */
   spend(units: number): void;
   /** `foldText`, remembered: each operation compares the same values again. */
@@ -19,10 +23,12 @@ export interface Work {
 }
 
 /** Creates the bound of one PATCH. */
-export function createWork(): Work {
+export function createWork(unread = 0): Work {
   const folded = new Map<string, string>();
   let left = MAX_WORK;
   return {
+    unread,
+    spent: () => MAX_WORK - left,
     spend(units) {
       left -= units;
       if (left < 0) throw scimErrors.tooMany("The operations compare too many values; send fewer in a request.");

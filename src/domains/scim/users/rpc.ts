@@ -5,7 +5,7 @@ import type { ListRequest } from "../lists/list.ts";
 import { listMessage } from "../lists/print.ts";
 import { readPatch } from "../patch/engine.ts";
 import { ifMatchOf } from "../resource/etag.ts";
-import { selectionOf } from "../resource/select.ts";
+import { selectionOf, selects } from "../resource/select.ts";
 import type { SelectionRequest } from "../resource/select.ts";
 import { USER } from "../schema/index.ts";
 import type { Scim } from "../scim.ts";
@@ -15,7 +15,7 @@ import type { UserRow } from "./store.ts";
 type Asked = { orgUuid: string } & SelectionRequest;
 
 /** The users of `atrium.scim.v1.ScimService`. */
-export function usersRpc({ users, userLists, baseUrlOf }: Scim, contexts: RequestContexts) {
+export function usersRpc({ users, userLists, userListsWithoutGroups, baseUrlOf }: Scim, contexts: RequestContexts) {
   /** A user as the response; its version is the ETag. */
   function shown(call: HandlerContext, request: Asked, row: UserRow) {
     call.responseHeader.set("etag", userEtag(row));
@@ -23,8 +23,10 @@ export function usersRpc({ users, userLists, baseUrlOf }: Scim, contexts: Reques
   }
 
   async function list(request: Asked & ListRequest, call: HandlerContext) {
-    const listing = await userLists.list(contexts.authenticated(call), request);
     const [baseUrl, selection] = [baseUrlOf(request.orgUuid), selectionOf(USER, request)];
+    const withGroups = ["groups", "meta"].some((name) => selects(selection, name));
+    const { list: read } = withGroups ? userLists : userListsWithoutGroups;
+    const listing = await read(contexts.authenticated(call), request);
     return listMessage(
       listing,
       listing.rows.map((row) => printUser(row, baseUrl, selection)),

@@ -25,26 +25,40 @@ export interface UserRow extends ListedUser {
 /** Maximum number of groups that a user shows. */
 const MAX_GROUPS = 1_000;
 
-/** Columns of a {@link ListedUser}, of `scim_users u`, by their properties. */
-export const LISTED_USER_COLUMNS = {
+/** Columns of a {@link ListedUser} without groups, of `scim_users u`, by their properties. */
+export const USER_COLUMNS_WITHOUT_GROUPS = {
   userUuid: "u.user_uuid",
   active: "u.active",
   data: "u.data",
   version: "u.version",
   createdAt: "u.created_at",
   updatedAt: "u.updated_at",
+  groups: "'[]'::jsonb",
+} as const satisfies Record<keyof ListedUser, string>;
+
+const membershipsOf = (columns: string, rest = "") => `select ${columns} from scim_members m
+  where m.org_uuid = u.org_uuid and m.user_uuid = u.user_uuid ${rest} limit ${MAX_GROUPS}`;
+
+/** Columns of a {@link ListedUser}, of `scim_users u`, by their properties. */
+export const LISTED_USER_COLUMNS = {
+  ...USER_COLUMNS_WITHOUT_GROUPS,
   groups: `coalesce((
-    select jsonb_agg(jsonb_build_object('value', g.value, 'display', g.display) order by g.value) from (
-      select s.group_uuid as value, s.data->>'displayName' as display
-      from scim_members m join scim_groups s on s.group_uuid = m.group_uuid
-      where m.org_uuid = u.org_uuid and m.user_uuid = u.user_uuid order by 1 limit ${MAX_GROUPS}) g), '[]')`,
+    select jsonb_agg(jsonb_build_object('value', s.group_uuid, 'display', s.data->>'displayName') order by s.group_uuid)
+    from (${membershipsOf("m.group_uuid", "order by 1")}) m join scim_groups s on s.group_uuid = m.group_uuid), '[]')`,
 } as const satisfies Record<keyof ListedUser, string>;
 
 const USER_COLUMNS = `${selectList(LISTED_USER_COLUMNS)}, u.invited, u.wanted`;
 
-/** Size of a {@link ListedUser} `r`, bytes. Only of what is stored compressed is the text made for it. */
-export const USER_SIZE = `case when pg_column_compression(r.data) is null then pg_column_size(r.data)
-  else octet_length(r.data::text) end + pg_column_size(r.groups)`;
+/** About what a group of a user takes in a response, bytes. */
+const GROUP_SIZE = 256;
+
+/** Size of a {@link ListedUser} without groups, bytes. Only of what is stored compressed is the text made for it. */
+export const SIZE_WITHOUT_GROUPS = `case when pg_column_compression(u.data) is null then pg_column_size(u.data)
+  else octet_length(u.data::text) end`;
+
+/** Size of a {@link ListedUser}, bytes. The groups are counted, and read for no user whom the page does not have. */
+export const USER_SIZE = `${SIZE_WITHOUT_GROUPS}
+  + ${GROUP_SIZE} * (select count(*) from (${membershipsOf("1 as one")}) m)`;
 
 /** A user to store. */
 export interface NewUser {
