@@ -4,6 +4,7 @@ import type { Answer, TestApp } from "../support/app.ts";
 import { watchDeadlocks } from "../support/deadlocks.ts";
 import { sendInTurn } from "../support/holding.ts";
 import { elevated, founder, mailsTo, outcome, tokenTo } from "../support/people.ts";
+import { runSql } from "../support/postgres.ts";
 
 const { log, deadlocks } = watchDeadlocks();
 let app: TestApp;
@@ -85,4 +86,22 @@ it.each(Object.keys(arrivals))("an account is %s while it leaves its organizatio
 
   expect(answers.map(outcome)).toEqual(["409 last_owner", expect.stringMatching(/^20[04]$/)]);
   expect(deadlocks).toEqual([]);
+});
+
+it("an account is disowned while it creates an organization, without a deadlock, and the organization ends", async () => {
+  const { email, token } = await founder(app);
+  const disown = await mailed(email, "disown");
+
+  const answers = await sendInTurn(
+    app.databaseUrl,
+    // The creation has written the membership by then, and comes to the person.
+    ["lock table signing_keys in share mode"],
+    () => app.call("POST", "/api/organizations", { token, body: { name: "Further" } }),
+    () => app.call("POST", "/api/auth/email/disown", { body: { token: disown } }),
+  );
+
+  expect(answers.map(outcome)).toEqual(["201", "204"]);
+  expect(deadlocks).toEqual([]);
+  const live = "select 1 from organizations where name = 'Further' and deleted_at is null";
+  expect(await runSql(app.databaseUrl, live)).toEqual([]);
 });

@@ -3,7 +3,7 @@ import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
 import { watchDeadlocks } from "../support/deadlocks.ts";
 import { sendInTurn } from "../support/holding.ts";
-import { founder, member, outcome } from "../support/people.ts";
+import { elevated, founder, member, outcome } from "../support/people.ts";
 import { runSql } from "../support/postgres.ts";
 
 /** Id of the fixed role `admin`. */
@@ -37,5 +37,25 @@ test("an admin repeats a delivery while they lose their role, of which the webho
   );
 
   expect(answers.map(outcome)).toEqual(["202", "200"]);
+  expect(deadlocks).toEqual([]);
+});
+
+test("an owner tests a webhook while they delete the organization, without a deadlock", async () => {
+  const { org, token } = await founder(app);
+  const { body: webhook } = await app.call("POST", "/api/v2/webhooks", {
+    token,
+    body: { url: "https://hooks.example.test/in", events: ["*"] },
+  });
+  const owner = await elevated(app, token);
+
+  const answers = await sendInTurn(
+    app.databaseUrl,
+    // The deletion has locked the webhook by then, and comes to the owner.
+    ["lock table webhook_deliveries in share mode"],
+    () => app.call("DELETE", `/api/organizations/${org}`, { token: owner }),
+    () => app.call("POST", `/api/v2/webhooks/${webhook.webhook_id as string}/test`, { token }),
+  );
+
+  expect(answers.map(outcome)).toEqual(["204", "401 unauthorized"]);
   expect(deadlocks).toEqual([]);
 });

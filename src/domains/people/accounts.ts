@@ -140,9 +140,9 @@ export function createAccounts({ database, clock, random }: AccountsDeps) {
     confirmByInvitation: (tx: Tx, userUuid: string): Promise<boolean> =>
       store.confirmEmail(tx, userUuid, dateOf(clock)),
 
-    /** Locks an account; returns its address and whether that was confirmed. */
+    /** Locks an account that is to end; returns its address and whether that was confirmed. */
     async lockUnconfirmed(tx: Tx, userUuid: string): Promise<{ email: string; confirmed: boolean } | undefined> {
-      const person = await store.lockPerson(tx, userUuid);
+      const person = await store.lockPersonForEnd(tx, userUuid);
       return person === null ? undefined : { email: person.email, confirmed: Boolean(person.emailConfirmedAt) };
     },
 

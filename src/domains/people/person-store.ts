@@ -81,18 +81,29 @@ export function lockPerson(tx: Tx, uuid: string): Promise<Person | null> {
 }
 
 /**
- * With the weakest lock that writers wait for. `for update`, the only one MikroORM has for this, would also wait for
- * rows that name the person; whoever writes these may wait for a credential that the holder of the lock ends. The lock
- * of the second statement is weaker and held already: it makes MikroORM read the row and keep changes to the entity.
+ * A person whose account ends in this transaction, row locked until then. Waits at once for rows that are being written
+ * and name the person, as the change of the address, which is a key, would do later: whoever writes these may wait for
+ * a credential that has ended by then.
+ */
+export function lockPersonForEnd(tx: Tx, uuid: string): Promise<Person | null> {
+  return locked(tx, "uuid", uuid, { uuid }, "update");
+}
+
+/**
+ * With the weakest lock that writers wait for, by default. `for update`, the only one MikroORM has for this, would also
+ * wait for rows that name the person; whoever writes these may wait for a credential that the holder of the lock ends.
+ * The lock of the second statement is weaker and held already: it makes MikroORM read the row and keep changes to the
+ * entity.
  */
 async function locked(
   tx: Tx,
   column: "uuid" | "email_key",
   value: string,
   where: { uuid: string } | { emailKey: string },
+  strength: "no key update" | "update" = "no key update",
 ): Promise<Person | null> {
   const [, person] = await Promise.all([
-    tx.query(`select 1 from people where ${column} = $1 for no key update`, [value]),
+    tx.query(`select 1 from people where ${column} = $1 for ${strength}`, [value]),
     tx.em.findOne(Person, where, { lockMode: LockMode.PESSIMISTIC_READ }),
   ]);
   return person;

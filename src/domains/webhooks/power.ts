@@ -1,3 +1,4 @@
+import { callerOrg } from "../../platform/caller.ts";
 import type { Caller } from "../../platform/caller.ts";
 import type { Tx } from "../../platform/db/types.ts";
 import { administers } from "../access/index.ts";
@@ -28,13 +29,15 @@ export function demandManageable(caller: Caller, webhook: Webhook | null): Webho
  * @throws {not_found} when there is no such webhook
  */
 export async function lockManageable(
-  { access }: Pick<WebhookDeps, "access">,
+  { access, organizations }: Pick<WebhookDeps, "access" | "organizations">,
   tx: Tx,
   caller: Caller,
   webhookId: string,
   lock: typeof store.lockWebhook = store.lockWebhook,
 ): Promise<Webhook> {
   demandPower(caller);
+  // Before the caller: the end of their organization locks its webhooks first, and its sessions and keys afterwards.
+  await organizations.keep(tx, callerOrg(caller));
   // Before the webhook: a change of the caller's membership sends its event to webhooks when it has locked the caller.
   await tx.reauthorize("keep");
   const app = caller.appAdmin.length > 0 ? await store.appOf(tx, webhookId) : undefined;

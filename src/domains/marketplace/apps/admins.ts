@@ -8,7 +8,7 @@ import { marketplaceErrors } from "../errors.ts";
 import { deleteGrant, grantsOf, insertGrant } from "./admin-store.ts";
 import type { GrantRow } from "./admin-store.ts";
 import { lockAdministeredApp } from "./administered-app.ts";
-import { appById } from "./store.ts";
+import { appById, publisherOf } from "./store.ts";
 
 /** An administrator of an app. */
 export interface AppAdmin {
@@ -21,7 +21,7 @@ export interface AppAdmin {
 
 /** Administrators of apps: owners of the publishing organization, and its members with a grant. */
 export function createAdmins(deps: MarketplaceDeps) {
-  const { database, clock, random, events, people } = deps;
+  const { database, clock, random, events, organizations, people } = deps;
   return {
     /**
      * Owners of the publishing organization, then its active members with a grant.
@@ -59,6 +59,11 @@ export function createAdmins(deps: MarketplaceDeps) {
      */
     grant: (context: CallerContext, appId: string, userUuid: string): Promise<GrantRow> =>
       context.transaction(async (tx) => {
+        const publisher = await publisherOf(tx, appId);
+        if (publisher === undefined) throw marketplaceErrors.appNotFound();
+        // A removal of the member holds the organization. It deletes their grants before it ends the membership, and
+        // would miss a grant that is made between.
+        await organizations.keep(tx, publisher);
         const app = await lockAdministeredApp(deps, tx, context.caller, appId);
         if (!(await people.memberships.keepActive(tx, app.orgUuid, userUuid))) throw marketplaceErrors.userNotFound();
         const grant = await insertGrant(tx, {

@@ -23,6 +23,12 @@ export function lockApp(tx: Tx, appId: string): Promise<App | null> {
   return tx.em.findOne(App, { appId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
 }
 
+/** The organization that publishes an app, which never changes; undefined for an unknown app. */
+export async function publisherOf(tx: Pick<Tx, "query">, appId: string): Promise<string | undefined> {
+  const sql = `select org_uuid as "orgUuid" from apps where app_id = $1`;
+  return (await tx.query<{ orgUuid: string }>(sql, [appId]))[0]?.orgUuid;
+}
+
 /** The app of this id, its row locked against changes until the transaction ends. */
 export function keepApp(tx: Tx, appId: string): Promise<App | null> {
   return tx.em.findOne(App, { appId }, { lockMode: LockMode.PESSIMISTIC_READ });
