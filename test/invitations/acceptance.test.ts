@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
+import { sendInTurn } from "../support/holding.ts";
 import { runSql } from "../support/postgres.ts";
 import { auditOf, founder, invite, mailsTo, member, newcomer, outcome, password } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
@@ -226,6 +227,21 @@ describe("an existing person", () => {
     const outcomes = (await Promise.all(Array.from({ length: 50 }, () => accept({ token }, guest.token)))).map(outcome);
     expect(outcomes.filter((one) => one === "200")).toHaveLength(1);
     expect(new Set(outcomes)).toEqual(new Set(["200", "400 invitation_expired"]));
+  });
+
+  it("an address is not invited again while its invitation is being accepted", async () => {
+    const guest = await founder(app);
+    const { token } = await invite(app, owner, guest.email);
+
+    const answers = await sendInTurn(
+      app.databaseUrl,
+      // The acceptance has used the invitation up by then, and comes to its session.
+      ["lock table refresh_tokens in share mode"],
+      () => accept({ token }, guest.token),
+      async () => (await invite(app, owner, guest.email)).answer,
+    );
+
+    expect(answers.map(outcome)).toEqual(["200", "409 email_taken"]);
   });
 
   it("a member who accepts gets 409", async () => {

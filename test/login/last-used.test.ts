@@ -2,7 +2,8 @@ import { decodeJwt } from "jose";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { Answer, TestApp } from "../support/app.ts";
-import { founder, invite, mailsTo, password } from "../support/people.ts";
+import { holding } from "../support/holding.ts";
+import { founder, invite, mailsTo, outcome, password } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 import { signIn } from "../sessions/support.ts";
 
@@ -73,4 +74,21 @@ it("the token of a magic link has the documented claims, of the organization tha
       exp: iat + 86_400,
     });
   expect(claimsOf(named as Answer).jti).not.toBe(claimsOf(again as Answer).jti);
+});
+
+it("a magic link enters another organization when the one used last ends during the sign-in", async () => {
+  const [who, other] = await memberOfTwo();
+  const { body: sent } = await post("/api/auth/magic-link/send", { email: who.email });
+
+  const held = await holding(app.databaseUrl);
+  // The sign-in has chosen the organization by then, and comes to what the person is there.
+  await held.run("lock table plans in access exclusive mode");
+  const verified = post("/api/auth/magic-link/verify", { token: sent.dev_token });
+  await held.waitedFor();
+  await held.run("update organizations set deleted_at = now() where uuid = $1", [who.org]);
+  await held.commit();
+
+  const answer = await verified;
+  expect(outcome(answer)).toBe("200");
+  expect(claimsOf(answer)["org"]).toBe(other.org);
 });

@@ -73,6 +73,8 @@ export function createManage(deps: InvitationsDeps) {
           at,
           expiresAt,
         });
+        // Again: this has waited for an acceptance of the replaced invitation, which has made a member.
+        if (await people.memberships.hasMember(tx, org.uuid, email.key)) throw invitationErrors.memberAlready();
         await sendMail(tx, { email, orgName: org.name, role: role.name, expiresAt }, caller.email, token);
         await events.emit(tx, EVENTS["user.invited"], {
           by: causedBy(context),

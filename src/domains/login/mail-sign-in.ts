@@ -68,6 +68,18 @@ export function createMailSignIn(deps: MailSignInDeps) {
     return (await people.memberships.lastUsed(tx, userUuid)) ?? null;
   }
 
+  /**
+   * What a person is where they sign in. Their row is locked, and no organization is: one that ends between the two
+   * statements is not chosen again.
+   */
+  async function standingFor(tx: Tx, orgUuid: string | null, userUuid: string): Promise<Standing> {
+    const org = await organizationFor(tx, orgUuid, userUuid);
+    const standing = await access.standing(tx, userUuid, org);
+    if (standing !== undefined) return standing;
+    if (org === null) throw new Error("a person vanished under a lock");
+    return standingFor(tx, orgUuid, userUuid);
+  }
+
   return {
     /**
      * Signs in the person who has proven a mailbox, in the transaction that used the proof up; creates the person if
@@ -84,10 +96,8 @@ export function createMailSignIn(deps: MailSignInDeps) {
       const userUuid = await prove(tx, email, info);
       const joins = proof.joins && orgUuid !== null;
       if (joins && !(await mfa.isRequired(tx, userUuid))) await join(tx, orgUuid, { email, userUuid }, method, info);
-      const org = await organizationFor(tx, orgUuid, userUuid);
-      const standing = await access.standing(tx, userUuid, org);
-      if (standing === undefined) throw new Error("a person or membership vanished under a lock");
-      const event = { by: withoutActor(userUuid, info), orgUuid: org };
+      const standing = await standingFor(tx, orgUuid, userUuid);
+      const event = { by: withoutActor(userUuid, info), orgUuid: standing.org?.uuid ?? null };
       const next = joins ? { name: JOIN_BY_MAIL, payload: { org_uuid: orgUuid, method } } : undefined;
       const needed = await mfa.requestSecondFactor(tx, { standing, amr, info, next });
       if (needed !== undefined) {
