@@ -17,6 +17,9 @@ export interface Trouble {
   longestMs: number;
 }
 
+/** How long a request that an instance gave up may hold its Idempotency-Key, milliseconds. */
+const LEASE_MS = 60_000;
+
 /** A client that repeats requests until they have a response; creating ones under one Idempotency-Key. */
 export function stubbornClient(urls: readonly string[]) {
   let turn = 0;
@@ -25,13 +28,17 @@ export function stubbornClient(urls: readonly string[]) {
   const trouble: Trouble = { unavailable: 0, withoutRetryAfter: 0, lost: 0, faults: [], longestMs: 0 };
 
   async function insist(attempt: () => Promise<Answer>): Promise<Answer> {
+    // Until when an instance that returned 503, as its time for the request was up, may hold the Idempotency-Key.
+    let mayRunUntil = 0;
     for (;;) {
       const since = Date.now();
       try {
         const answer = await attempt();
         trouble.longestMs = Math.max(trouble.longestMs, Date.now() - since);
-        if (answer.status < 500) return answer;
+        const isRunning = answer.status === 409 && answer.body?.code === "conflict" && since < mayRunUntil;
+        if (answer.status < 500 && !isRunning) return answer;
         if (answer.status === 503) {
+          mayRunUntil = Date.now() + LEASE_MS;
           trouble.unavailable++;
           if (!answer.headers.has("retry-after")) trouble.withoutRetryAfter++;
         } else if (answer.status >= 500) {

@@ -123,7 +123,7 @@ export async function startServers(
     temporal = spawn(program, args, { stdio: "ignore", env: { HOME: folder } });
   };
   const endTemporal = async (): Promise<void> => {
-    if (temporal === undefined || temporal.exitCode !== null) return;
+    if (temporal === undefined || temporal.exitCode !== null || temporal.signalCode !== null) return;
     const ended = once(temporal, "exit");
     temporal.kill("SIGKILL");
     await ended;
