@@ -212,10 +212,11 @@ export function createIdempotencyStore(deps: {
     async purge() {
       const gone = await database.prepared(
         "idempotency-purge",
-        `delete from idempotency_records where id in (
+        // Locked, so that a record stays whose key a request claims meanwhile.
+        `delete from idempotency_records where id = any(array(
            select id from idempotency_records
-           where expires_at <= ${present("$1")} order by expires_at limit ${PURGE_BATCH}
-         ) returning 1 as one`,
+           where expires_at <= ${present("$1")} order by expires_at limit ${PURGE_BATCH} for update skip locked
+         )) returning 1 as one`,
         [databaseTime(clock)],
       );
       return gone.length;

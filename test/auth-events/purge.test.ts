@@ -133,6 +133,20 @@ describe("a purge", () => {
     expect(noted.body.data[0]).toMatchObject({ actor: { type: "system", id: null, email: null }, user_uuid: null });
   });
 
+  it("the daily purge leaves the rest of a long log to its next call, after the other tidy tasks", async () => {
+    const by = await founder(app);
+    await seedEvents(app.databaseUrl, { orgUuid: by.org, events: 5_001, from: ago(100) });
+    await verify(by);
+    const { composeAuditChain } = await import("./compose-chain.ts");
+    const { chain, close } = await composeAuditChain(app.databaseUrl, app.clock);
+    const old = async () => total(by, `?to=${ago(90).toISOString()}`);
+    for (let calls = 0; calls < 10 && (await old()) === 5_001; calls++) await chain.purgeDaily();
+    expect(await old()).toBe(1);
+    while ((await chain.purgeDaily()) > 0);
+    expect(await old()).toBe(0);
+    await close();
+  });
+
   it("a purge of a log whose chain does not verify is refused and removes nothing", async () => {
     const by = await founder(app);
     await seedEvents(app.databaseUrl, { orgUuid: by.org, events: 3, from: ago(100) });

@@ -9,6 +9,7 @@ import { silentLog } from "../../src/platform/log.ts";
 import { systemRandom } from "../../src/platform/random.ts";
 import { testClock } from "../support/clock.ts";
 import { openTestDatabase } from "../support/database.ts";
+import { holding } from "../support/holding.ts";
 import { runSql } from "../support/postgres.ts";
 
 const clock = testClock();
@@ -248,4 +249,18 @@ test("records end after 24 h", async () => {
   expect(await status(claim())).toBe(200);
   clock.advance(24 * 3_600_000);
   expect(await store.purge()).toBeGreaterThan(0);
+});
+
+test("a record whose key a request claims while ended records are removed stays", async () => {
+  await (await claim()).finish(Buffer.from("x"));
+  clock.advance(24 * 3_600_000);
+  const held = await holding(database.url);
+  // Stands for the claim.
+  const later = "update idempotency_records set expires_at = $1 returning 1";
+  await held.run(later, [new Date(clock.now() + 24 * 3_600_000)]);
+  const purging = store.purge();
+  await Promise.race([purging, held.waitedFor()]);
+  await held.commit();
+  expect(await purging).toBe(0);
+  expect((await store.begin(scope, print)).replay).toEqual(Buffer.from("x"));
 });

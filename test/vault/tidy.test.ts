@@ -6,6 +6,7 @@ import type { OpenDatabase } from "../../src/platform/db/index.ts";
 import { silentLog } from "../../src/platform/log.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
+import { holding } from "../support/holding.ts";
 import { elevated, founder, outcome } from "../support/people.ts";
 import type { Somebody } from "../support/people.ts";
 import { runSql } from "../support/postgres.ts";
@@ -67,4 +68,38 @@ test("the end of an organization deletes its key at once, and tidying its secret
   expect(await runSql(app.databaseUrl, keys, [who.org])).toEqual([]);
   await tidy();
   expect(await stored(who)).toEqual([]);
+});
+
+test("tidying does not wait for a version that a rotation rewraps, and removes it afterwards", async () => {
+  const who = await founder(app);
+  const secrets = secretsOf(app, who);
+  for (const name of ["one", "two"]) await secrets.put(name, "value");
+  for (const name of ["one", "two"]) await secrets.remove(name);
+  await secrets.put("two", "written again");
+  app.clock.advance(30 * 86_400_000);
+  const held = await holding(app.databaseUrl);
+  const ofThem = "secret_id in (select secret_id from vault_secrets where org_uuid = $1)";
+  await held.run(`update vault_versions set wrapped_key = wrapped_key where version = 1 and ${ofThem}`, [who.org]);
+  const tidying = tidy().then(() => "done");
+  expect(await Promise.race([tidying, held.waitedFor().then(() => "waits")])).toBe("done");
+  expect(await stored(who)).toEqual(["one 1", "two 1", "two 2"]);
+  await held.commit();
+  await tidy();
+  expect(await stored(who)).toEqual(["two 2"]);
+});
+
+test("a secret that is restored at the last moment keeps its versions, whatever the tidying clock says", async () => {
+  const who = await founder(app);
+  const secrets = secretsOf(app, who);
+  await secrets.put("last", "value");
+  await secrets.remove("last");
+  const held = await holding(app.databaseUrl);
+  // Stands for the restoration, which has not committed.
+  await held.run("update vault_secrets set deleted_at = null, restorable_until = null where org_uuid = $1", [who.org]);
+  const late = new Date(app.clock.now() + 31 * 86_400_000);
+  const tidying = deleteVersions(database, late);
+  await Promise.race([tidying, held.waitedFor()]);
+  await held.commit();
+  await tidying;
+  expect((await secrets.get("last")).body.value).toBe("value");
 });

@@ -8,8 +8,8 @@ export async function deleteEnded(database: Pick<Database, "prepared">, before: 
   const deleteBatch = (table: string, key: string, ended: string): Promise<object[]> =>
     database.prepared(
       `${table}-tidy: ${ended}`,
-      `delete from ${table} where ${key} in (select ${key} from ${table} where ${ended} limit ${BATCH})
-       returning 1 as one`,
+      `delete from ${table} where ${key} = any(array(
+         select ${key} from ${table} where ${ended} limit ${BATCH} for update skip locked)) returning 1 as one`,
       [before],
     );
   const [revoked, expired] = ["revoked_at < $1", "revoked_at is null and expires_at < $1"];

@@ -247,7 +247,8 @@ export async function withdrawInvitation(tx: Tx, orgUuid: string, uuid: string, 
 
 /** Deletes up to 1,000 invitations, accepted ones included, that expired before a time; returns how many. */
 export async function deleteExpiredInvitations(database: Pick<Database, "prepared">, before: Date): Promise<number> {
-  const sql = `delete from invitations where uuid in (
-    select uuid from invitations where expires_at < $1 order by expires_at limit 1000) returning 1 as one`;
+  const sql = `delete from invitations where uuid = any(array(
+    select uuid from invitations where expires_at < $1 order by expires_at limit 1000 for update skip locked))
+    returning 1 as one`;
   return (await database.prepared("invitations_delete_expired", sql, [before])).length;
 }

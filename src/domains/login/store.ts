@@ -106,8 +106,9 @@ export async function endAllMailTokens(tx: Tx, emailKey: string, at: Date): Prom
 
 /** Deletes up to 1,000 tokens that expired before a time; returns how many. */
 export async function deleteExpiredMailTokens(database: Database, before: Date): Promise<number> {
-  const sql = `delete from mail_tokens
-    where hash in (select hash from mail_tokens where expires_at < $1 order by expires_at limit 1000) returning 1`;
+  const sql = `delete from mail_tokens where hash = any(array(
+    select hash from mail_tokens where expires_at < $1 order by expires_at limit 1000 for update skip locked))
+    returning 1`;
   return (await database.prepared("login_delete_expired_mail_tokens", sql, [before])).length;
 }
 

@@ -188,8 +188,9 @@ export async function factorStatus(database: Database, userUuid: string): Promis
 
 /** Deletes up to 1,000 factors that were disabled before a time; returns how many. */
 export async function deleteDisabled(database: Pick<Database, "prepared">, before: Date): Promise<number> {
-  const sql = `delete from mfa_factors where id in (
-      select id from mfa_factors where status = 'disabled' and disabled_at < $1 order by disabled_at limit 1000)
+  const sql = `delete from mfa_factors where id = any(array(
+      select id from mfa_factors where status = 'disabled' and disabled_at < $1 order by disabled_at limit 1000
+      for update skip locked))
     returning 1 as one`;
   return (await database.prepared("mfa_delete_disabled", sql, [before])).length;
 }

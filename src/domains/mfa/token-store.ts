@@ -77,7 +77,8 @@ export async function usePending(tx: Tx, hash: Buffer, at: Date): Promise<boolea
 /** Deletes up to 1,000 tokens that expired before a time; returns how many. */
 export async function deleteExpiredPending(database: Pick<Database, "prepared">, before: Date): Promise<number> {
   const sql = `delete from mfa_tokens
-    where hash in (select hash from mfa_tokens where expires_at < $1 order by expires_at limit 1000)
+    where hash = any(array(
+      select hash from mfa_tokens where expires_at < $1 order by expires_at limit 1000 for update skip locked))
     returning 1 as one`;
   return (await database.prepared("mfa_delete_expired_tokens", sql, [before])).length;
 }

@@ -181,14 +181,15 @@ export const LINKED = `select i.user_uuid, c.org_uuid from oidc_session_tokens t
   join oidc_identities i on i.connection_uuid = t.connection_uuid and i.subject = t.subject
   join oidc_connections c on c.uuid = t.connection_uuid where t.hash = $1`;
 
-const oldLogouts = `delete from oidc_logouts where (connection_uuid, jti_hash) in (
-    select connection_uuid, jti_hash from oidc_logouts where expires_at < $1 order by expires_at limit 1000)
+const oldLogouts = `delete from oidc_logouts where ctid = any(array(
+    select ctid from oidc_logouts where expires_at < $1 order by expires_at limit 1000 for update skip locked))
   returning 1`;
 
 /** Deletes up to 1,000 sign-ins, tokens and records of logouts each that expired before a time; returns how many. */
 export async function deleteExpired(database: Database, before: Date): Promise<number> {
-  const old = (table: string): string => `delete from ${table}
-    where hash in (select hash from ${table} where expires_at < $1 order by expires_at limit 1000) returning 1`;
+  const old = (table: string): string => `delete from ${table} where hash = any(array(
+      select hash from ${table} where expires_at < $1 order by expires_at limit 1000 for update skip locked))
+    returning 1`;
   return (
     (await database.prepared("oidc_old_states", old("oidc_states"), [before])).length +
     (await database.prepared("oidc_old_tokens", old("oidc_session_tokens"), [before])).length +

@@ -63,7 +63,8 @@ export async function useDisownToken(tx: Tx, hash: Buffer, userUuid: string, at:
 
 /** Deletes disown tokens that expired before `before`, at most 1,000; returns how many. */
 export async function deleteDisownTokens(database: Pick<Database, "prepared">, before: Date): Promise<number> {
-  const sql = `delete from disown_tokens where hash in (
-    select hash from disown_tokens where expires_at < $1 order by expires_at limit 1000) returning 1 as one`;
+  const sql = `delete from disown_tokens where hash = any(array(
+    select hash from disown_tokens where expires_at < $1 order by expires_at limit 1000 for update skip locked))
+    returning 1 as one`;
   return (await database.prepared("users_forget_disown", sql, [before])).length;
 }

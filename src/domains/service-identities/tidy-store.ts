@@ -11,8 +11,8 @@ export async function deleteEnded(database: Pick<Database, "prepared">, before: 
   const deleteBatch = (name: string, table: string, key: string, ended: string): Promise<object[]> =>
     database.prepared(
       `tidy-${name}`,
-      `delete from ${table} where ${key} in (select ${key} from ${table} where ${ended} limit ${BATCH})
-       returning 1 as one`,
+      `delete from ${table} where ${key} = any(array(
+         select ${key} from ${table} where ${ended} limit ${BATCH} for update skip locked)) returning 1 as one`,
       [before],
     );
   const credentials = await Promise.all([

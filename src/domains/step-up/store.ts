@@ -70,8 +70,8 @@ export async function consumeMailed(tx: Tx, userUuid: string, at: Date): Promise
 
 /** Deletes up to 1,000 challenges whose retention is over; returns how many. */
 export async function deleteOldChallenges(database: Pick<Database, "prepared">, at: Date): Promise<number> {
-  const sql = `delete from step_up_challenges where uuid in (
-      select uuid from step_up_challenges where expires_at < $1 order by expires_at limit 1000)
+  const sql = `delete from step_up_challenges where uuid = any(array(
+      select uuid from step_up_challenges where expires_at < $1 order by expires_at limit 1000 for update skip locked))
     returning 1 as one`;
   return (await database.prepared("step_up_delete_old", sql, [new Date(at.getTime() - RETENTION_MS)])).length;
 }

@@ -55,13 +55,13 @@ export function deliveriesById(
   return database.watching<DeliveryRow & { webhookId: string }>("webhook-changed", sql, [deliveryIds]);
 }
 
-/** Deletes what was noted more than ten minutes ago. Returns the number of rows. */
+/** Deletes what was noted more than ten minutes ago and not again meanwhile. Returns the number of rows. */
 export async function purgeChanges(database: Pick<Database, "prepared">, limit: number): Promise<number> {
   const old = "statement_timestamp() - interval '10 minutes'";
   const sql = `with watches as (delete from webhook_watches where until < ${old}),
       changes as (
         delete from webhook_changes where delivery_id = any(array(
-          select delivery_id from webhook_changes where at < ${old} limit $1)) returning 1)
+          select delivery_id from webhook_changes where at < ${old} limit $1 for update skip locked)) returning 1)
     select count(*)::int as purged from changes`;
   return (await database.prepared<{ purged: number }>("webhook-changes-purge", sql, [limit]))[0]?.purged ?? 0;
 }

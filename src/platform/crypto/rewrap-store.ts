@@ -34,6 +34,22 @@ export async function pageOfBoxes(
   return rows.map((row) => ({ key: names.map((name) => row[name]), box: row.sealed_box, row }));
 }
 
+/** Locks the rows of boxes until the transaction ends, except those that another one has locked. @returns its boxes */
+export async function lockFree<B extends BoxRow>(
+  tx: Tx,
+  { table, key }: SealedColumn,
+  boxes: readonly B[],
+): Promise<B[]> {
+  const names = Object.keys(key);
+  const arrays = Object.values(key).map((type, at) => `$${at + 1}::${type}[]`);
+  const rows = await tx.query<{ nth: number }>(
+    `select n.nth::int from unnest(${list(arrays)}) with ordinality as n (${list([...names, "nth"])})
+     join ${table} t using (${list(names)}) order by n.nth for no key update of t skip locked`,
+    names.map((_, at) => boxes.map((one) => one.key[at])),
+  );
+  return rows.flatMap(({ nth }) => boxes[nth - 1] ?? []);
+}
+
 /** Replaces boxes that are still the ones that were read. @returns their number */
 export async function replaceBoxes(
   tx: Tx,

@@ -1,7 +1,7 @@
 import type { Database } from "../db/types.ts";
 import type { SealedColumn } from "./sealed-column.ts";
 import type { Sealer } from "./sealed.ts";
-import { pageOfBoxes, replaceBoxes } from "./rewrap-store.ts";
+import { lockFree, pageOfBoxes, replaceBoxes } from "./rewrap-store.ts";
 import type { BoxRow } from "./rewrap-store.ts";
 
 /** The present and the previous key of one kind, each as a sealer that opens nothing else. */
@@ -69,9 +69,13 @@ async function rewrapColumn({ database, keys, ...deps }: RewrapDeps, column: Sea
       const boxes = await pageOfBoxes(tx, column, after, BATCH);
       const left = boxes.filter((one) => !opens(change.present, column, one));
       const fresh = left.flatMap((one) => reseal(change, column, one) ?? []);
-      const moved = fresh.length === 0 ? 0 : await replaceBoxes(tx, column, fresh);
-      return { last: boxes.at(-1)?.key, read: boxes.length, moved, unreadable: left.length - fresh.length };
+      const free = fresh.length === 0 ? [] : await lockFree(tx, column, fresh);
+      const moved = free.length === 0 ? 0 : await replaceBoxes(tx, column, free);
+      const busy = fresh.filter((one) => !free.includes(one));
+      return { last: boxes.at(-1)?.key, read: boxes.length, moved, busy, unreadable: left.length - fresh.length };
     });
+    // Each alone: who waits and holds other rows may wait for a request that changes both in another order.
+    for (const one of batch.busy) batch.moved += await database.transaction((tx) => replaceBoxes(tx, column, [one]));
     add(total, batch);
     deps.onBatch(column, total);
     if (batch.read < BATCH) break;

@@ -245,9 +245,10 @@ export async function deleteUnmatched(
   before: Date,
   statedBefore: Date,
 ): Promise<number> {
+  // Locked, so that an event stays that a purchase claims meanwhile.
   const sql = `delete from provider_events where ctid = any (array(
     select ctid from provider_events where quote_id is null and received_at > '-infinity' and received_at < $1
-      and reason is null and (facts = '[]' or received_at < $2) limit 1000))
+      and reason is null and (facts = '[]' or received_at < $2) limit 1000 for update skip locked))
     returning 1 as one`;
   return (await database.prepared("billing-events-tidy", sql, [before, statedBefore])).length;
 }

@@ -74,6 +74,7 @@ export async function unfinished(database: Reader, after: string | null, limit: 
 /** Deletes a batch of runs that ended before a time; returns how many. */
 export async function deleteFinished(database: Reader, before: Date): Promise<number> {
   const sql = `delete from reconciliations where ctid = any (array(
-    select ctid from reconciliations where created_at < $1 and finished_at is not null limit 1000)) returning 1 as one`;
+    select ctid from reconciliations where created_at < $1 and finished_at is not null limit 1000
+    for update skip locked)) returning 1 as one`;
   return (await database.prepared("reconciliations-tidy", sql, [before])).length;
 }
