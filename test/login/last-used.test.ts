@@ -92,3 +92,21 @@ it("a magic link enters another organization when the one used last ends during 
   expect(outcome(answer)).toBe("200");
   expect(claimsOf(answer)["org"]).toBe(other.org);
 });
+
+it("a password login without a name enters another organization when the one used last ends meanwhile", async () => {
+  const [who, other] = await memberOfTwo();
+  await signIn(app, who);
+  app.clock.advance(1_000);
+
+  const held = await holding(app.databaseUrl);
+  // The login has chosen the organization and verified the password by then.
+  await held.run("lock table plans in access exclusive mode");
+  const login = post("/api/auth/login", { email: who.email, password });
+  await held.waitedFor();
+  await held.run("update organizations set deleted_at = now() where uuid = $1", [who.org]);
+  await held.commit();
+
+  const answer = await login;
+  expect(outcome(answer)).toBe("200");
+  expect(claimsOf(answer)["org"]).toBe(other.org);
+});

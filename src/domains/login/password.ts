@@ -24,6 +24,13 @@ export interface PasswordLogin extends OpenedPair {
   user: { id: number; email: string };
 }
 
+/** What a password login is for. */
+interface Found {
+  row: LoginRow | undefined;
+  org: string | null;
+  enters: boolean;
+}
+
 /** Sign-in by password. */
 export function createPasswordLogin(deps: LoginDeps) {
   const { database, hasher, events, people, access, sessions, mfa, config } = deps;
@@ -33,10 +40,7 @@ export function createPasswordLogin(deps: LoginDeps) {
    * The person, if this login could be theirs: an active member of the organization that has that name now. Without a
    * name the login enters the organization they used last, or none.
    */
-  async function findMember({
-    email,
-    orgName,
-  }: PasswordLoginRequest): Promise<{ row: LoginRow | undefined; org: string | null; enters: boolean }> {
+  async function findMember({ email, orgName }: PasswordLoginRequest): Promise<Found> {
     const nameKey = foldName(orgName);
     // What is not an address stays as it is, and so is nobody's: failures are counted by the address alone.
     const parsed = parseEmail(email) ?? { address: email, key: email, domain: "" };
@@ -69,6 +73,29 @@ export function createPasswordLogin(deps: LoginDeps) {
     return { ...opened, user: { id: standing.id, email: standing.email } };
   }
 
+  /**
+   * Signs in whoever knows the password. Without a name of an organization, one that ends after the look-up is not
+   * chosen again.
+   */
+  async function enter(
+    context: RequestContext,
+    request: PasswordLoginRequest,
+    row: LoginRow,
+    org: string | null,
+  ): Promise<PasswordLogin | SecondFactorNeeded | undefined> {
+    const { info } = context;
+    const metadata = { email: enteredEmail(request.email) };
+    const signedIn = await ssoRefusals(
+      context.transaction((tx) => open(tx, row, org, info)),
+      info,
+      async () => ({ event: "login.password", userUuid: row.uuid, orgUuid: org, metadata }),
+    );
+    if (signedIn !== undefined || foldName(request.orgName) !== "") return signedIn;
+    const { row: latest, org: chosen } = await findMember(request);
+    if (latest?.uuid !== row.uuid || latest.credentialsVersion !== row.credentialsVersion) return undefined;
+    return chosen === org ? undefined : enter(context, request, latest, chosen);
+  }
+
   return {
     /**
      * Signs in with a password to a named organization, or to the one last used, or asks for the second factor. Neither
@@ -84,20 +111,12 @@ export function createPasswordLogin(deps: LoginDeps) {
         const stronger = await hasher.hash(request.password, info.address);
         await database.transaction((tx) => people.replaceHash(tx, row.uuid, hash, stronger));
       }
-      const metadata = { email: enteredEmail(request.email) };
-      const signedIn =
-        ok && row !== undefined && hash !== null
-          ? await ssoRefusals(
-              context.transaction((tx) => open(tx, row, org, info)),
-              info,
-              async () => ({ event: "login.password", userUuid: row.uuid, orgUuid: org, metadata }),
-            )
-          : undefined;
+      const signedIn = ok && row !== undefined && hash !== null ? await enter(context, request, row, org) : undefined;
       if (signedIn !== undefined) return signedIn;
       await events.recordFailure(EVENTS["login.password"], {
         by: withoutActor(row?.uuid ?? null, info),
         orgUuid: row?.known === true ? org : null,
-        metadata: { code: "unauthorized", ...metadata },
+        metadata: { code: "unauthorized", email: enteredEmail(request.email) },
       });
       throw errors.unauthorized({ message: "Email, password or organization is wrong." });
     },
