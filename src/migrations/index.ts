@@ -82,6 +82,7 @@ import { sessionPurges } from "./0125-session-purges.ts";
 import { filtersOfLists } from "./0129-filters-of-lists.ts";
 import { auditIndexes } from "./0130-audit-indexes.ts";
 import { boundedChanges } from "./0132-bounded-changes.ts";
+import { scimGroupOrder } from "./0133-scim-group-order.ts";
 import { directoryMoves } from "./0120-directory-moves.ts";
 import { openCheckouts } from "./0119-open-checkouts.ts";
 import { olderInstances } from "./0113-older-instances.ts";
@@ -175,4 +176,5 @@ export const migrations: readonly MigrationObject[] = [
   filtersOfLists,
   auditIndexes,
   boundedChanges,
+  scimGroupOrder,
 ];
