@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Answer } from "../support/app.ts";
+import { holding } from "../support/holding.ts";
 import { auditOf, founder, outcome } from "../support/people.ts";
 import { callbackOf, connect, redeem, REDIRECT, sessionTokenOf, startRealm, subject } from "./support.ts";
 import type { Realm } from "./support.ts";
@@ -165,4 +166,15 @@ it("a domain that is removed during a sign-in makes no new member", async () => 
   expect((await send("PATCH", realm.connection, { allowed_domains: ["other.test"] })).status).toBe(200);
   expect(outcome(await redeem(realm, sessionTokenOf(answer), cookie))).toBe("403 domain_mismatch");
   expect((await send("PATCH", realm.connection, { allowed_domains: ["corp.test"] })).status).toBe(200);
+});
+
+it("a connection for an organization that ends meanwhile is refused like one for an unknown organization", async () => {
+  const { app, provider } = realm;
+  const boss = await founder(app);
+  const held = await holding(app.databaseUrl);
+  await held.run("update organizations set deleted_at = now() where uuid = $1", [boss.org]);
+  const made = connect(app, boss, provider.discoveryUrl);
+  await held.waitedFor();
+  await held.commit();
+  expect(outcome(await made)).toBe("404 org_not_found");
 });

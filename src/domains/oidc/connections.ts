@@ -59,6 +59,7 @@ export function createConnections(deps: OidcDeps) {
      * Creates a connection. The provider is first asked when somebody signs in, or by `test`.
      * @throws {validation_error} for the discovery URL, the domains and the redirect URIs
      * @throws {conflict} when the organization has 20 connections
+     * @throws {org_not_found} when the organization has ended meanwhile
      */
     create(context: CallerContext, orgUuid: string, wish: NewConnection): Promise<Connection> {
       const refused = outgoing.vetUrl(wish.discoveryUrl, "discovery_url");
@@ -74,7 +75,7 @@ export function createConnections(deps: OidcDeps) {
         createdAt: dateOf(clock),
       };
       return context.transaction(async (tx) => {
-        if ((await organizations.lock(tx, orgUuid)) === undefined) throw errors.notFound();
+        if ((await organizations.lock(tx, orgUuid)) === undefined) throw oidcErrors.orgNotFound();
         if ((await store.countConnections(tx, orgUuid)) >= MAX_CONNECTIONS) throw oidcErrors.tooMany();
         await store.insertConnection(tx, connection);
         await record(tx, causedBy(context), EVENTS["oidc_connection.created"], connection);

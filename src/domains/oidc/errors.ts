@@ -34,6 +34,7 @@ export const oidcErrors = defineErrors({
   sessionToken: [401, "unauthorized", "The session token is unknown, expired or was used before; sign in again."],
   logoutToken: [400, "bad_request", "The logout token does not verify; check issuer, audience and signature."],
   notFound: [404, "not_found", "No such connection."],
+  orgNotFound: [404, "org_not_found", "No such organization."],
   linkedElsewhere: [
     409,
     "conflict",

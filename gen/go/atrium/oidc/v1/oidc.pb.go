@@ -1128,10 +1128,9 @@ const file_atrium_oidc_v1_oidc_proto_rawDesc = "" +
 	"\x13LinkIdentityRequest\x12+\n" +
 	"\rsession_token\x18\x01 \x01(\tB\x06\xba\xbb\x18\x02\b\x01R\fsessionToken\x123\n" +
 	"\rcode_verifier\x18\x02 \x01(\tB\t\xba\xbb\x18\x05\x10+\x18\x80\x01H\x00R\fcodeVerifier\x88\x01\x01B\x10\n" +
-	"\x0e_code_verifier2\xad\x13\n" +
-	"\vOidcService\x12\xe0\x01\n" +
-	"\x10CreateConnection\x12'.atrium.oidc.v1.CreateConnectionRequest\x1a\x1a.atrium.oidc.v1.Connection\"\x86\x01\xaa\xbb\x18-\b\x02\x12\x01\x01\"\vcredentials2\borg_uuidH\x01Z\rorg_not_found\xb2\xbb\x18\x03\b\xc9\x01һ\x18\v\n" +
-	"\tnot_found\x82\xd3\xe4\x93\x029:\x01*\"4/api/admin/organizations/{org_uuid}/oidc-connections\x12\xd2\x01\n" +
+	"\x0e_code_verifier2\x9d\x13\n" +
+	"\vOidcService\x12\xd0\x01\n" +
+	"\x10CreateConnection\x12'.atrium.oidc.v1.CreateConnectionRequest\x1a\x1a.atrium.oidc.v1.Connection\"w\xaa\xbb\x18-\b\x02\x12\x01\x01\"\vcredentials2\borg_uuidH\x01Z\rorg_not_found\xb2\xbb\x18\x03\b\xc9\x01\x82\xd3\xe4\x93\x029:\x01*\"4/api/admin/organizations/{org_uuid}/oidc-connections\x12\xd2\x01\n" +
 	"\x0fListConnections\x12&.atrium.oidc.v1.ListConnectionsRequest\x1a'.atrium.oidc.v1.ListConnectionsResponse\"n\xaa\xbb\x18+\b\x02\x12\x01\x01\"\vcredentials2\borg_uuidZ\rorg_not_found\x82\xd3\xe4\x93\x026\x124/api/admin/organizations/{org_uuid}/oidc-connections\x90\x02\x01\x12\xe0\x01\n" +
 	"\rGetConnection\x12!.atrium.oidc.v1.ConnectionRequest\x1a\x1a.atrium.oidc.v1.Connection\"\x8f\x01\xaa\xbb\x18+\b\x02\x12\x01\x01\"\vcredentials2\borg_uuidZ\rorg_not_foundһ\x18\v\n" +
 	"\tnot_found\x82\xd3\xe4\x93\x02H\x12F/api/admin/organizations/{org_uuid}/oidc-connections/{connection_uuid}\x90\x02\x01\x12\xe9\x01\n" +
