@@ -6,6 +6,7 @@ import { killedInbox } from "./killed-inbox.ts";
 import { killedKeys } from "./killed-keys.ts";
 import { fullOutbox } from "./full-outbox.ts";
 import { oversize } from "./oversize.ts";
+import { pairsOfWrites } from "./pairs.ts";
 import { plansOfLists } from "./plans.ts";
 import { runFaults } from "./fault-run.ts";
 import { postgresAway } from "./postgres-away.ts";
@@ -18,6 +19,7 @@ const HELP = `Provokes faults and checks that the service survives them. Exits 1
 half an hour at most.
 
 Usage: npm run faults -- [--only NAME[,NAME…]] [--installs N] [--events N] [--load S] [--seconds S] [--kills N]
+                     [--pairs N] [--seed N]
 
   postgres-away    PostgreSQL is stopped, then frozen, for 10 s each: every request returns 503 with Retry-After within
                    10 s, and the same process is ready within 5 s of its return
@@ -45,13 +47,17 @@ Usage: npm run faults -- [--only NAME[,NAME…]] [--installs N] [--events N] [--
                    runs only when named
   plans            1,000,000 rows of every table that a list reads: no list, with any filter, reads or sorts a whole
                    table, by a plan for its values and by a generic plan; runs only when named
+  pairs            every two writing requests at once on the same objects over two instances: no fault, no deadlock, no
+                   row that must not exist; ends after 25 minutes with what it has sent; runs only when named
 
-  --only NAMES     only these                         (default: all but oversize and plans, in this order)
+  --only NAMES     only these                         (default: all but oversize, plans and pairs, in this order)
   --installs N     installs of the workload                          (default 2000)
   --events N       its test events, besides the events of installs   (default 20000)
   --load S         minimum duration of its load, seconds             (default 120)
   --seconds S      time limit after the load, seconds                (default 200)
   --kills N        kills of killed-keys                              (default 200)
+  --pairs N        pairs of writes                                   (default all)
+  --seed N         order of the pairs, as an earlier run printed it  (default random)
   --help           this text
 `;
 
@@ -63,9 +69,13 @@ const { values } = parseArgs({
     load: { type: "string", default: "120" },
     kills: { type: "string", default: "200" },
     seconds: { type: "string", default: "200" },
+    pairs: { type: "string" },
+    seed: { type: "string" },
     help: { type: "boolean", default: false },
   },
 });
+
+const numberOf = (text: string | undefined): number | undefined => (text === undefined ? undefined : Number(text));
 
 /** Time limit of the whole run. */
 const LIMIT_MS = 1_800_000;
@@ -113,10 +123,11 @@ const scenarios: Readonly<Record<string, Scenario>> = {
   connections,
   oversize: oversize(10_000),
   plans: plansOfLists(1_000_000),
+  pairs: pairsOfWrites(numberOf(values.pairs), numberOf(values.seed)),
 };
 
 /** Scenarios that run only when they are named. */
-const LONG = new Set(["oversize", "plans"]);
+const LONG = new Set(["oversize", "plans", "pairs"]);
 
 for (const signal of STOP_SIGNALS) process.once(signal, () => process.exit(1));
 

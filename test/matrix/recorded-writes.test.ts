@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { callRest } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
+import { violatedInvariants } from "../support/invariants.ts";
 import { call, openStage, sql } from "./late-writes-stage.ts";
 import type { Stage, Write } from "./late-writes-stage.ts";
 import { pathOf, writes, writingRoutes } from "./late-writes.ts";
@@ -228,4 +229,5 @@ it("every write is in the log of its organization, by who made it, and is told t
   }
   expect(found).toEqual(recorded);
   expect(told).toEqual(announced);
+  expect(await violatedInvariants(app.databaseUrl)).toEqual([]);
 });
