@@ -1,9 +1,9 @@
 import { setImmediate } from "node:timers/promises";
-import pg from "pg";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { readGroupPatch } from "../../src/domains/scim/patch/group-patch.ts";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
+import { holding } from "../support/holding.ts";
 import { founder } from "../support/people.ts";
 import { runSql } from "../support/postgres.ts";
 import { addMembers, directoryOf, refusal } from "./support.ts";
@@ -145,11 +145,8 @@ test("operations on single members have the same result as operations on all of 
 
 test("a change that concerns no members does not read them, alone and in a bulk request", async () => {
   const group = await fullGroup("Unread");
-  const holder = new pg.Client({ connectionString: app.databaseUrl });
-  await holder.connect();
-  onTestFinished(() => holder.end());
-  await holder.query("begin");
-  await holder.query("lock table scim_members in access exclusive mode");
+  const held = await holding(app.databaseUrl);
+  await held.run("lock table scim_members in access exclusive mode");
   const rename = (value: string) => ({ Operations: [{ op: "replace", path: "displayName", value }] });
   const alone = await directory.call("PATCH", `${group}?excludedAttributes=members`, rename("Unread too"));
   expect(refusal(alone)).toBe("200");
@@ -157,7 +154,7 @@ test("a change that concerns no members does not read them, alone and in a bulk 
     Operations: [{ method: "PATCH", path: group, data: rename("Unread at all") }],
   });
   expect(bulk.body.Operations.map(({ status }: { status: string }) => status)).toEqual(["200"]);
-  await holder.query("rollback");
+  await held.commit();
   expect(await members(group)).toEqual(ids);
 });
 

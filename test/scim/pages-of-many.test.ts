@@ -1,7 +1,7 @@
-import pg from "pg";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { startApp } from "../support/app.ts";
 import type { TestApp } from "../support/app.ts";
+import { holding } from "../support/holding.ts";
 import { founder } from "../support/people.ts";
 import { runSql } from "../support/postgres.ts";
 import { addMembers, directoryOf, refusal } from "./support.ts";
@@ -37,15 +37,6 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** A connection with an open transaction. */
-async function holder(): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: app.databaseUrl });
-  await client.connect();
-  onTestFinished(() => client.end());
-  await client.query("begin");
-  return client;
-}
-
 interface Page {
   totalResults: number;
   itemsPerPage: number;
@@ -73,18 +64,20 @@ test("a page of users ends before it has too many groups, and paging reads each 
 });
 
 test("pages without groups and versions do not read the groups of users", async () => {
-  const lock = await holder();
-  await lock.query("lock table scim_members in access exclusive mode");
+  const held = await holding(app.databaseUrl);
+  await held.run("lock table scim_members in access exclusive mode");
   for (const query of ["attributes=userName", "excludedAttributes=groups,meta"]) {
     const answer = await directory.call("GET", `/Users?count=200&${query}`);
     expect([refusal(answer), answer.body?.itemsPerPage]).toEqual(["200", USERS + 1]);
     expect(Object.keys(answer.body.Resources[0])).not.toContain("groups");
   }
+  await held.commit();
 });
 
 test("a list of groups does not wait for somebody who creates a group", async () => {
-  const lock = await holder();
-  await lock.query("select pg_advisory_xact_lock(hashtextextended('scim groups of ' || $1, 0))", [org]);
+  const held = await holding(app.databaseUrl);
+  await held.run("select pg_advisory_xact_lock(hashtextextended('scim groups of ' || $1, 0))", [org]);
   const answer = await directory.call("GET", "/Groups?count=1&excludedAttributes=members");
   expect([refusal(answer), answer.body?.totalResults]).toEqual(["200", GROUPS]);
+  await held.commit();
 });

@@ -24,7 +24,7 @@ export interface PasswordLogin extends OpenedPair {
   user: { id: number; email: string };
 }
 
-/** What a password login is for. */
+/** The person who a password login may be for, and the organization that it enters. */
 interface Found {
   row: LoginRow | undefined;
   org: string | null;
